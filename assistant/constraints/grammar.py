@@ -96,7 +96,7 @@ def matcher_of(constraint: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
 
 
 def fields_of(constraint: Constraint) -> tuple[str, ...]:
-    """Return the names of the fields that a schema describes, for any vocabulary.
+    """Return the names of the fields that a schema describes; other constraints are only checked.
 
     Raises:
         UsageError: it cannot be used.
@@ -104,7 +104,8 @@ def fields_of(constraint: Constraint) -> tuple[str, ...]:
     wrong, why = LLMatcher.validate_grammar_with_warnings(_read(constraint), limits=LIMITS)
     if wrong:
         raise _refused(constraint, why[0])
-    fields = json.loads(constraint.text).get("properties", {})
+    schema = json.loads(constraint.text) if constraint.kind == "schema" else {}
+    fields = schema.get("properties", {})
     return tuple(fields) if isinstance(fields, dict) else ()
 
 

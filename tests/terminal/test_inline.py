@@ -382,6 +382,20 @@ def test_a_model_that_is_not_there_leaves_the_one_that_is(
     terminal.leave()
 
 
+def test_a_form_that_cannot_be_used_is_refused_and_tools_say_why_they_are_off(
+    tmp_path: Path, models: list[str]
+) -> None:
+    terminal = Inline(tmp_path, *models, "--max-tokens", "5")
+    terminal.shows(READY)
+    terminal.press("/form regex (\r")
+    terminal.shows("The regex cannot be used: unclosed group.")
+    terminal.press("/tools on\r")
+    terminal.shows("Tools are off in this conversation. There are none")
+    terminal.press("Go on\r")
+    terminal.shows("› Go on", DONE)
+    terminal.leave()
+
+
 def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:
     terminal = Inline(tmp_path, *models, "--max-tokens", "30", TERM="dumb")
     terminal.shows(READY)

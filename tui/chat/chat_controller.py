@@ -235,7 +235,7 @@ class ChatController:
         widgets.panel.ready(ready)
         widgets.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
         self._show_budget()
-        widgets.prompt.attached.budget = self._make_request().prompt_budget(n_ctx)
+        widgets.prompt.attached.limit = self._make_request().prompt_budget(n_ctx)
         widgets.prompt.attached.token_s = ready.reading_s
         widgets.prompt.attached.patience_s = settings.about_seconds
         widgets.prompt.attached.recount()

@@ -5,13 +5,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from assistant.edit import kept_versions
 from assistant.edit.answer_change import AnswerChange, answer_change
-from assistant.request import Constraint
+from assistant.request import Constraint, ConstraintKind
 from assistant.session.attachments import read
 from assistant.store.store import Store
 from assistant.store.values import StoredMessage
@@ -98,19 +99,17 @@ class SlashCommands(Completer):
 
     def _last(self, role: str) -> StoredMessage:
         self._require_idle()
-        records = reversed(self._branch.records)
-        record = next((record for record in records if record.role == role), None)
-        if record is None:
-            raise UsageError("There is nothing yet.")
-        return record
+        for record in reversed(self._branch.records):
+            if record.role == role:
+                return record
+        raise UsageError("There is nothing yet.")
 
     def do_retry(self, _: str) -> None:
         """: answer the last question once more"""
-        question = self._last("user")
+        question, records = self._last("user"), self._branch.records
         if self._branch.leaf is question:
             self._session.answer()
         else:
-            records = self._branch.records
             self._session.answer_again(records[records.index(question) + 1])
 
     def do_edit(self, _: str) -> None:
@@ -176,21 +175,23 @@ class SlashCommands(Completer):
         if word in ("on", "off"):
             tools.set_enabled(word == "on")
         state = "on" if tools.enabled else "off"
-        self._note(f"Tools are {state} in this conversation.")
+        why = "" if tools.tools.is_available else " There are none: see [tools] in config.toml."
+        self._note(f"Tools are {state} in this conversation.{why}")
 
     def do_form(self, text: str) -> None:
         """off|regex PATTERN|schema FILE|grammar FILE: what answers obey"""
-        kind, _, value = text.partition(" ")
-        match kind:
-            case "off":
-                self._chat.constraint = None
-            case "regex" if value:
-                self._chat.constraint = Constraint(kind, value)
-            case "schema" | "grammar" if value:
-                file = read(located(value, Path.cwd()), value)
-                self._chat.constraint = Constraint(kind, file.text)
-            case _:
-                raise UsageError(f"Say which: /form {self._about('form')}.")
+        from assistant.constraints.grammar import fields_of  # which few chats need
+
+        word, _, value = text.partition(" ")
+        kind = next((kind for kind in get_args(ConstraintKind) if kind == word and value), None)
+        if not kind and word != "off":
+            raise UsageError(f"Say which: /form {self._about('form')}.")
+        constraint = None
+        if kind:
+            named = kind != "regex"
+            value = read(located(value, Path.cwd()), value).text if named else value
+            fields_of(constraint := Constraint(kind, value))  # or say why not
+        self._chat.constraint = constraint
         self._note(f"Form: {one_line(text)}")
 
     def do_mode(self, word: str) -> None:
@@ -238,8 +239,7 @@ class SlashCommands(Completer):
         word = re.split(r"[ \n]", before)[-1]  # that ends at the cursor
         if word.startswith("@") or before.startswith("/attach "):
             typed = word.removeprefix("@")
-            for name in self._files(typed):
-                yield Completion(name, -len(typed))
+            yield from (Completion(name, -len(typed)) for name in self._files(typed))
         elif before.startswith("/") and " " not in before:
             for name in self.names:
                 if name.startswith(before[1:]):

@@ -231,8 +231,7 @@ class Scrollback:
             self._out.append(self._painter(answer.finished(over=True)))
         path = self._branch.records
         support = check(record, path)
-        lines = (support.unfound * opened, *support.warnings)
-        self.note(below(record, lines), MUTED)
+        self.note(below(record, (support.unfound * opened, *support.warnings)), MUTED)
         if (new := proposed_by(record, path)) is not None:
             self.note(f"/apply writes it to {one_line(new.name)}.", MUTED)
         self.print(Content(""))

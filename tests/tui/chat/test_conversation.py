@@ -155,6 +155,23 @@ async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
         assert "new text below" not in page.text
 
 
+async def test_no_text_is_said_to_be_below_once_all_of_it_is_in_sight() -> None:
+    async with open_page(size=(80, 16)) as page:
+        streaming = await page.stream(round_of("\n\n".join(map(str, range(9)))))
+        page.view.scroll_home(animate=False)
+        await page.settle()
+        streaming.add(round_of("\n\n9\n\n10"))
+        await page.settle()
+        assert "new text below" in page.text
+        await page.pilot.resize_terminal(120, 40)
+        await page.settle()
+        assert "new text below" not in page.text
+        streaming.add(round_of("\n\n11"))
+        await page.settle()
+        assert "new text below" not in page.text
+        await page.end(streaming, "done")
+
+
 def top_paragraph(page: Shown) -> str:
     """The first paragraph number on the screen."""
     return str(re.findall(r"paragraph (\d+)", page.text)[0])

@@ -88,7 +88,7 @@ async def test_texts_that_take_long_to_read_are_asked_by_their_passages_unless_w
 
 async def test_no_key_reads_all_of_a_text_that_does_not_fit_into_the_context() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.attached.budget = 2000
+        typist.prompt.attached.limit = 2000
         await typist.paste(BIRDS * 400)
         assert "by passages; all of it does not fit into the context" in typist.row
         await typist.pilot.press("ctrl+l", "w", "escape")

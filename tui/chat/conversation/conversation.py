@@ -196,8 +196,10 @@ class Conversation(VerticalScroll):
             self.reader.remember()
             if new <= NEAR and new < old:
                 self._older.approach()
-        if self.is_vertical_scroll_end:
-            self.hint.display = False
+        self._hide_hint()
+
+    def _hide_hint(self) -> None:
+        self.hint.display &= not self.is_vertical_scroll_end
 
     def watch_virtual_size(self, old: Size, new: Size) -> None:
         """Keep the reader's place; hint at text that arrives out of sight."""
@@ -205,13 +207,14 @@ class Conversation(VerticalScroll):
         if self.follows:
             return
         self.reader.restore()
-        if new.height > old.height and any(turn.busy for turn in self.turns[-2:]):
+        if self.max_scroll_y and new.height > old.height and any(t.busy for t in self.turns[-2:]):
             self.hint.styles.offset = (max(0, self.size.width - len(HINT) - 3), 0)
             self.hint.display = True
 
     def on_resize(self) -> None:
         """Bring as many turns as a taller screen has room for."""
         self.call_after_refresh(self._older.fill)
+        self.call_after_refresh(self._hide_hint)  # where all fits, nothing scrolls
         # Textual 8.2.8 moves the thumb of an anchored widget without painting it.
         self.call_after_refresh(self.vertical_scrollbar.refresh)
 

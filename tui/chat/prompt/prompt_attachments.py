@@ -80,15 +80,13 @@ class PromptAttachments(Widget):
         text: str
 
     _last_label = 0
-    token_s, patience_s, budget = 0.0, 0.0, inf
+    token_s, patience_s, limit = 0.0, 0.0, inf
     """Seconds that a token takes to read, those that all texts may take, and the most tokens."""
 
     def validate_chips(self, chips: tuple[Chip, ...]) -> tuple[Chip, ...]:
         """Have texts asked by their passages that take too long to read."""
         seconds = [0.0 if chip.insists else chip.tokens * self.token_s for chip in chips]
-        seconds = [
-            inf if c.tokens > self.budget else s for c, s in zip(chips, seconds, strict=True)
-        ]
+        seconds = [inf if c.tokens > self.limit else s for c, s in zip(chips, seconds, strict=True)]
         fit = fit_in_time(seconds, self.patience_s, self.token_s)
         return tuple(
             replace(chip, too_long_s=0.0 if fits else long_s)
@@ -195,10 +193,9 @@ def drawn(chip: Chip, width: int) -> Content:
         while cell_len(name) >= available:
             name = name[1:]
         name = f"…{name}"
-    whole = Content.assemble(
+    return Content.assemble(
         (f" {name} ", "bold $text on $panel"), (about, "$foreground-muted on $panel")
-    )
-    return whole.truncate(max(1, width), ellipsis=True)
+    ).truncate(max(1, width), ellipsis=True)
 
 
 PREVIEW = 20_000
@@ -260,10 +257,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
         """Remove the attachment under the cursor."""
         index = self._chosen
         self.chips = (*self.chips[:index], *self.chips[index + 1 :])
-        if self.chips:
-            self._list(index)
-        else:
-            self.action_close()
+        self._list(index) if self.chips else self.action_close()
 
     def action_whole(self) -> None:
         """Have a text read as a whole that would be asked by its passages."""
