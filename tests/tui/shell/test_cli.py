@@ -123,7 +123,7 @@ def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
 def test_without_a_terminal_at_every_end_no_chat_is_opened(monkeypatch, piped):
     for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(sys, name, SimpleNamespace(isatty=partial(ne, name, piped)))
-    with pytest.raises(UsageError, match="In a pipe, use: specchat ask"):
+    with pytest.raises(UsageError, match="in a pipe: specchat ask"):
         specchat.invoke(specchat.make_context("specchat", []))
 
 

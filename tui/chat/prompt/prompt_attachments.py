@@ -257,7 +257,10 @@ class AttachmentsScreen(ListDialog[Outcome]):
         """Remove the attachment under the cursor."""
         index = self._chosen
         self.chips = (*self.chips[:index], *self.chips[index + 1 :])
-        self._list(index) if self.chips else self.action_close()
+        if self.chips:
+            self._list(index)
+        else:
+            self.action_close()
 
     def action_whole(self) -> None:
         """Have a text read as a whole that would be asked by its passages."""
