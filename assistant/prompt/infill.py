@@ -51,9 +51,9 @@ class FarSuffix:
         return [(FAR_NAME, self._text)] if self._text else []
 
     def update(self, prefix: list[int], suffix: str, text: str) -> bool:
-        """Make `text` the part unless it costs much; return whether the part follows closely.
+        """Make `text` the part if the last one has gone; return whether the part follows closely.
 
-        It costs much if less than half of the prefix is new, and would be read in any case.
+        The last one stays while most of the prefix is old: with another, that would be read again.
         """
         if not self._follows(suffix) and common_prefix(self._prefix, prefix) * 2 <= len(prefix):
             self._text = text
