@@ -16,6 +16,7 @@ from assistant.edit.placeholders import left_out
 from assistant.edit.text_file import END, TextFile
 from assistant.events import Stop
 from assistant.request import Message, Request
+from assistant.session.attachments import DOCUMENTS
 from assistant.session.messages import fence_of, joined
 from assistant.store.values import Attachment, StoredMessage
 
@@ -182,7 +183,8 @@ def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Propose
     """Return the new version that an answer on a path holds, of a file attached before it."""
     before = takewhile(lambda record: record.id != answer.id, path)
     attached = (attachment for record in before for attachment in record.attachments)
-    whole = (file for file in attached if not (file.number or file.is_folder))
+    files = (file for file in attached if not (file.number or file.is_folder))
+    whole = (file for file in files if Path(file.name).suffix.lower() not in DOCUMENTS)
     return proposed(answer.content, whole)
 
 

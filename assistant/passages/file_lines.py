@@ -69,6 +69,11 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     return kept_lines
 
 
+def separator(name: str) -> str:
+    """Return what separates the parts of an extracted text that have a number each."""
+    return "\f" if name.lower().endswith(".pdf") else "\n"
+
+
 def plain(text: str) -> str:
     """Return a text in composed letters, without what is not seen of it."""
     return unicodedata.normalize("NFC", text).translate(words.PLAIN)

@@ -90,7 +90,8 @@ def _index_of(name: str, text: str) -> sqlite3.Connection:
     from assistant.passages import file_lines  # with readers of documents, which few chats need
 
     sql, name = sqlite3.connect(":memory:", check_same_thread=False), Path(name).name
-    lines = [TextLine(*line) for line in enumerate(file_lines.plain(text).split("\n"), 1)]
+    parts = enumerate(file_lines.plain(text).split(file_lines.separator(name)), 1)
+    lines = [TextLine(number, line) for number, part in parts for line in part.split("\n")]
     IndexFile(sql, Path()).put(Found(name), b"", *file_lines.passages(name, lines))
     return sql
 

@@ -2,7 +2,7 @@
 
 It prints a line of JSON before it reads a file, so that its parent knows which file it crashed on;
 `... PATH REASON` names a file that an earlier process crashed on. It has the lowest priority, opens
-no connection, and never outlives its parent.
+no connection, and never outlives its parent. `... worker PATH PARENT` prints a document as text.
 """
 
 import hashlib
@@ -14,6 +14,8 @@ import sqlite3
 import sys
 import time
 from contextlib import suppress
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from filelock import FileLock
@@ -23,6 +25,7 @@ from assistant.passages.index_file import IndexFile
 from assistant.passages.walking import Found, walk
 from assistant.tools.folders import Folders, UnreadablePath
 from models import child_process
+from models.files.disk import open_regular
 
 CPU_S, PATIENCE_S = 30, 300
 """Seconds of processor time, and of elapsed time, that a file may take."""
@@ -72,6 +75,22 @@ def _read(folders: Folders, file: Found, index: IndexFile) -> None:
         index.put(file, reason=str(error).removeprefix(f"{file.path} ").rstrip("."))
 
 
+def print_text(path: Path) -> None:
+    """Print the text of a document, its pages separated by form feeds, or exit with the reason."""
+    kind = path.suffix.lower()
+    _limit_time(CPU_S)
+    try:
+        with open_regular(path) as file:
+            lines = file_lines.lines(file_lines.content(file.fileno(), kind), kind)
+    except OSError as error:
+        sys.exit(f"cannot be read: {error.strerror}")
+    except file_lines.UnsupportedFile as error:
+        sys.exit(" ".join(str(error).split()))
+    parts = ("\n".join(line.text for line in part) for _, part in groupby(lines, itemgetter(0)))
+    text = file_lines.separator(path.name).join(parts)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+
+
 def _limit_time(seconds: int | None) -> None:
     """Have the system end this process if the next file takes too long."""
     hard_limit = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -83,10 +102,13 @@ def _limit_time(seconds: int | None) -> None:
 def main() -> None:
     """Confine this process, and do what it was started for."""
     child_process.confine(int(sys.argv[-1]))
-    os.nice(19)
     with suppress(ValueError, OSError):  # not on macOS
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    folder, path, *failed = sys.argv[1:-1]
+    folder, *index = sys.argv[1:-1]
+    if not index:
+        return print_text(Path(folder))
+    os.nice(19)
+    path, *failed = index
     try:
         update(Path(folder), Path(path), dict(zip(failed[::2], failed[1::2], strict=True)))
     except (OSError, sqlite3.Error) as error:

@@ -6,7 +6,11 @@ from pathlib import Path
 
 from assistant.store.values import Attachment
 from assistant.streamed_text import decode
+from models import child_process
 from models.errors import UsageError, well_formed
+
+DOCUMENTS = (".pdf", ".docx")
+"""The kinds of files whose text is extracted, and cannot be edited."""
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
@@ -21,14 +25,26 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     A name that ends in a slash may be that of a folder, which is searched for each question.
 
     Raises:
-        UsageError: the file is not a text, too big, or cannot be read.
+        UsageError: the file has no text, is too big, or cannot be read.
     """
     name = well_formed(str(path) if name is None else name)
     if name.endswith("/") and path.is_dir():
         return Attachment(name, "")
-    if path.suffix.lower() in (".pdf", ".docx"):  # their bytes may happen to be text
-        raise UsageError(f"{name} is no text file; ask about its folder: @FOLDER/ or --about.")
+    if path.suffix.lower() in DOCUMENTS:  # their bytes may happen to be text
+        return Attachment(name, _extracted(path, name))
     return Attachment(name, text_of(contents(path, name, pipes=pipes), name))
+
+
+def _extracted(path: Path, name: str) -> str:
+    """Return the text of a document, which another process extracts: its reader is native code."""
+    try:
+        text, error = child_process.run("assistant.passages.worker", path.absolute())
+    except (OSError, ValueError) as failure:  # a zero byte in the path
+        raise UsageError(f"{name} cannot be read: {failure}.") from failure
+    if error is not None:
+        reason = error.rstrip(".") or "takes too long to read, or crashes its reader"
+        raise UsageError(f"{name} {reason}.")
+    return text.decode().rstrip()
 
 
 def fit_in_time(seconds: Iterable[float], limit_s: float, token_s: float) -> list[bool]:

@@ -51,9 +51,9 @@ def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
     assert found.text == old.replace("1", "2")
 
 
-def test_a_passage_of_a_file_is_no_file() -> None:
+def test_a_passage_of_a_file_is_no_file_and_a_document_has_no_text_of_its_own() -> None:
     passage, searched = Attachment("code.py", CODE, 1, 10, 16), Attachment("code.py", CODE)
-    along = passage, searched.by_passages
+    along = passage, searched.by_passages, Attachment("code.PDF", CODE)
     asked = StoredMessage(1, None, "user", "Why?", 0.0, "complete", attachments=along)
     answer = StoredMessage(2, 1, "assistant", f"```\n{CODE}\n# new\n```", 0.0, "complete")
     assert proposed_by(answer, [asked, answer]) is None

@@ -13,6 +13,8 @@ from assistant.session.attachments import LIMIT, read
 from assistant.session.messages import joined, messages_of
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import UsageError
+from tests.assistant.passages.indexes import with_worker
+from tests.assistant.passages.papers import docx, pdf
 
 
 @pytest.fixture
@@ -56,6 +58,26 @@ def test_file_that_is_too_big_is_explained(folder: Path) -> None:
 def test_files_are_read_as_text(folder: Path, data: bytes, text: str) -> None:
     (folder / "x").write_bytes(data)
     assert read(Path("x")) == Attachment("x", text)
+
+
+def test_a_document_is_read_as_the_text_of_its_pages(folder: Path) -> None:
+    (folder / "a.PDF").write_bytes(pdf("The rent is 830 euros.", "", "The key hangs there."))
+    assert read(Path("a.PDF")).text == "The rent is 830 euros.\n\f\fThe key hangs there."
+    (folder / "b.docx").write_bytes(docx(("Heading1", "Garden"), ("", "Water the roses.")))
+    assert read(Path("b.docx"), "./b.docx") == Attachment("./b.docx", "# Garden\nWater the roses.")
+
+
+def test_a_document_without_readable_text_is_explained(folder, monkeypatch) -> None:
+    (folder / "a.pdf").write_text("%PDF-1.4")
+    with pytest.raises(UsageError, match=r"^a.pdf is malformed: Failed to load document .*\)\.$"):
+        read(Path("a.pdf"))
+    with pytest.raises(UsageError, match=r"^b.pdf cannot be read: No such file or directory\.$"):
+        read(Path("b.pdf"))
+    with pytest.raises(UsageError, match=r"^a\0.pdf cannot be read: embedded null byte\.$"):
+        read(Path("a\0.pdf"))
+    with_worker(monkeypatch, "os.kill(os.getpid(), signal.SIGSEGV)")
+    with pytest.raises(UsageError, match=r"^a.pdf takes too long to read, or crashes"):
+        read(Path("a.pdf"))
 
 
 @given(st.lists(st.text("`a\n", max_size=12)), st.sampled_from(["Why?", " "]))

@@ -201,6 +201,15 @@ async def test_a_text_is_asked_by_its_passages_which_keep_their_lines() -> None:
     assert made.notes == []
 
 
+async def test_passages_of_a_pdf_have_its_pages() -> None:
+    made = stage()
+    made.session.ready(replace(MODEL, n_ctx=8192))
+    book = Attachment("air.pdf", f"{CALM}\f{CALM}\n{CALM}\f{BIRDS}{CALM}").by_passages
+    content = await ask(made, "Where are zeppelins moored?", book)
+    assert content.startswith("[1] air.pdf:2-3:\n```\n")  # it would be lines 13 to 38
+    await made.answer("In Lima [1].")
+
+
 async def test_a_text_and_a_folder_are_searched_together() -> None:
     made = stage()
     made.session.ready(replace(MODEL, n_ctx=8192))

@@ -229,7 +229,7 @@ async def test_file_that_cannot_be_attached_is_explained(folder: Path) -> None:
         assert typist.offered == ["./report.pdf"]
         await typist.pilot.press("enter")
         await typist.until(lambda: len(typist.told) == 3)
-        assert typist.told[2].startswith("./report.pdf is no text file; ask about its folder")
+        assert typist.told[2].startswith("./report.pdf is malformed")
         assert "report.pdf" in files_below(folder)
         assert typist.chips == ()
 
