@@ -15,7 +15,7 @@ from assistant.engine.batch_check import limit_batch
 from assistant.engine.control import Control
 from assistant.engine.engine_choice import EngineChoice, fall_back_to_llama
 from assistant.engine.model_profile import typical_costs
-from assistant.engine.profile import Profile, newest, profiled
+from assistant.engine.profile import Profile, newest
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
 from assistant.engine.sources.ngram_store import bundled, recalled
@@ -44,7 +44,8 @@ class Loader:
         with ExitStack() as models:
             target = self._target(models)
             source, about_draft, no_draft = None, None, None
-            is_deferred, profile = self._deferred(target) if may_defer else (False, None)
+            profile = self._profile(target, self.setup.draft)
+            is_deferred = may_defer and self._can_defer(target, profile)
             try:
                 if is_deferred:
                     about_draft = self._expected_draft()
@@ -52,9 +53,11 @@ class Loader:
                     source = self._draft(target, models)
                     about_draft = _about("draft", cast(NativeModel, source.model))
             except ModelError as error:
-                no_draft = str(error)
-            if not is_deferred:
-                profile = self._profile(target, source)
+                no_draft, profile = str(error), self._profile(target, None)
+            if profile:
+                if source:
+                    profile.add_draft(cast(NativeModel, source.model))
+                profile.prepare(in_full=not may_defer)
             assistant = Assistant(
                 target,
                 target.weights.vocab,
@@ -130,12 +133,15 @@ class Loader:
             sources.append(NgramSource(target.n_vocab, *tables))
         return [*sources, model] if model else sources
 
-    def _profile(self, target: NativeModel, source: ModelSource | None) -> Profile | None:
-        """Return what is known of the pair, after it was measured; None: it is not to be."""
-        if not self.setup.measure or not target.can_roll_back:
+    def _profile(self, target: NativeModel, draft: Path | None) -> Profile | None:
+        """Return what is known of the pair; None: it is not to be measured."""
+        setup, conditions = self.setup, None
+        if not setup.measure or not target.can_roll_back:
             return None
-        draft = cast("NativeModel | None", source and source.model)
-        return profiled(target, draft, self.setup.cache, typical_costs(target, draft))
+        if draft and draft.is_file():
+            key = target.weights.engine.speed_key(draft, setup.gpu_layers)
+            conditions = f"{key} threads={target.threads}"
+        return Profile(target, conditions, setup.cache, typical_costs(target, draft))
 
     # The draft
 
@@ -157,21 +163,12 @@ class Loader:
             opened.push(models.pop_all())
         return source
 
-    def _deferred(self, target: NativeModel) -> tuple[bool, Profile | None]:
-        """Return whether an answer may begin without the draft, and what is known of the pair.
-
-        It may not if costs are to be measured.
-        """
-        setup = self.setup
-        if setup.draft is None or not target.can_roll_back or target.rollback is not None:
-            return False, None
-        if not setup.measure:
-            return setup.draft.is_file(), None
-        with suppress(OSError):
-            key = target.weights.engine.speed_key(setup.draft, setup.gpu_layers)
-            profile = Profile(target, f"{key} threads={target.threads}", setup.cache)
-            return profile.is_clear, profile
-        return False, None
+    def _can_defer(self, target: NativeModel, profile: Profile | None) -> bool:
+        """Return whether an answer may begin without the draft: not if its costs are unknown."""
+        draft = self.setup.draft
+        if not (draft and draft.is_file() and target.can_roll_back and target.rollback is None):
+            return False
+        return profile is None or profile.is_clear or profile.is_typical
 
     def _expected_draft(self) -> ModelInfo:
         """Describe the draft before it is loaded."""

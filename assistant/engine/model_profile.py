@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, inf, log, sqrt
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -112,14 +113,14 @@ class ModelProfile:
 
 
 def typical_costs(
-    target: NativeModel, draft: NativeModel | None
+    target: NativeModel, draft: Path | None
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the typical ratios of a target and its draft; empty where none are known."""
+    """Return the typical ratios of a target and the file of its draft; empty: none are known."""
     engine, file_type = target.weights.engine, target.weights.header.file_type or ""
     if engine.offloads_to_gpu:
         return {}, {}
     verify = dict(BY_KERNELS.get((engine.title, file_type.partition("_")[0]), {}))
-    if draft is None:
+    if draft is None or not draft.is_file():
         return verify, {}
-    share = draft.weights.path.stat().st_size / target.weights.path.stat().st_size
+    share = draft.stat().st_size / target.weights.path.stat().st_size
     return verify, {n: STEP * share * ratio for n, ratio in PREFILL.items()}

@@ -76,6 +76,7 @@ class Profile:
     Args:
         draft: the conditions of a draft, which may be loaded later; None: there is none.
         folder: where it was saved, and will be; None: nowhere.
+        typical: ratios on other machines, of the target and of the draft.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Profile:
         target: TimedModel,
         draft: str | None = None,
         folder: Path | None = None,
+        typical: tuple[dict[int, float], dict[int, float]] = ({}, {}),
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.target, self._draft, self._clock = target, draft, clock
@@ -91,6 +93,7 @@ class Profile:
         self._records = Records(folder, PROFILES, ModelProfile)
         verify, prefill = (_valid(self._records.get(key)) for key in self._keys)
         self.of_target, self.of_draft = verify, prefill
+        verify.typical, prefill.typical = typical
         widest = most_proposals(target) + 1
         widths = [n for n in WIDTHS if n <= widest] or [widest] * (widest > 1)
         self._usual = [Evaluation(verify, n) for n in widths]
@@ -139,6 +142,29 @@ class Profile:
     @property
     def _largest_error(self) -> float:
         return max((evaluation.error for evaluation in self._usual), default=0.0)
+
+    @property
+    def is_typical(self) -> bool:
+        """Whether costs elsewhere are known, with which an answer can begin."""
+        return bool(self.of_target.typical)
+
+    def prepare(self, in_full: bool = True) -> None:
+        """Measure unless all is clear; if not `in_full`, only what no other machine can tell.
+
+        In 22 recorded answers on five machines, typical costs were worth 0.96 to 1.02 times as much
+        as those of `MEASURING_S`, which a first answer would have to wait for.
+
+        Raises:
+            Cancelled: it was stopped.
+            ModelError: a model cannot evaluate.
+        """
+        if in_full or not self.is_typical:
+            if not self.is_clear:
+                self.measure()
+        elif not self.of_target.plain_s:
+            self.sample(())
+        if not self.of_draft.plain_s:
+            self.of_draft.plain_s = [*self.of_target.plain_s]
 
     def measure(self) -> None:
         """Time what is not clear yet, for `MEASURING_S`; and what is needed, however long.
@@ -233,27 +259,6 @@ class Profile:
         profiles[-1].acceptance = self.acceptance.lasting
         for key, profile in zip(self._keys, profiles, strict=False):
             self._records.put(key, profile)
-
-
-def profiled(
-    target: TimedModel,
-    draft: TimedModel | None,
-    folder: Path | None,
-    typical: tuple[dict[int, float], dict[int, float]] = ({}, {}),
-    clock: Callable[[], float] = perf_counter,
-) -> Profile:
-    """Return the profile of a pair, or of a target alone; it is measured unless it was clear.
-
-    Raises:
-        Cancelled: it was stopped; nothing was saved of what was being measured.
-        ModelError: a model cannot evaluate.
-    """
-    profile = Profile(target, draft.conditions if draft else None, folder, clock)
-    profile.draft = draft
-    profile.of_target.typical, profile.of_draft.typical = typical
-    if not profile.is_clear:
-        profile.measure()
-    return profile
 
 
 def newest(path: Path, role: Literal["verify", "draft"], folder: Path | None) -> ModelProfile:

@@ -1,10 +1,13 @@
 """A model that takes the time it is told to, on a clock of its own."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 
 from assistant.decoding.model import Logits
+from assistant.engine.profile import Profile, TimedModel
 from models.base import common_prefix
 from models.errors import Cancelled
 
@@ -58,3 +61,16 @@ class Stopwatched:
         if self.stop_after is not None and len(self.widths) > self.stop_after:
             raise Cancelled
         return np.zeros((rows, self.n_vocab), np.float32)
+
+
+def prepared(
+    target: TimedModel,
+    draft: TimedModel | None = None,
+    folder: Path | None = None,
+    clock: Callable[[], float] = perf_counter,
+) -> Profile:
+    """The profile of loaded models; it is measured unless it was clear."""
+    profile = Profile(target, draft.conditions if draft else None, folder, clock=clock)
+    profile.draft = draft
+    profile.prepare()
+    return profile

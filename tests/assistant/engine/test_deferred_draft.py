@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.engine import reply
+from assistant.engine import loader, reply
 from assistant.engine.control import Control
 from assistant.engine.idle import prefill_idle
 from assistant.engine.load import load
@@ -135,7 +135,15 @@ def test_a_draft_that_cannot_be_loaded_is_only_reported(open_setup, tiny_draft, 
     assert not [event for event in events_of(assistant, request(40)) if isinstance(event, Warned)]
 
 
-def test_a_pair_whose_costs_are_to_be_measured_is_not_deferred(open_setup, tmp_path):
+@pytest.mark.parametrize("typical", [({}, {}), ({2: 1.2, 4: 1.7}, {1: 0.3, 2: 0.4})])
+def test_a_new_pair_is_measured_first_unless_typical_costs_are_known(
+    open_setup, tmp_path, monkeypatch, typical
+):
     (tmp_path / PROFILES).unlink()
-    assert open_setup()[0].draft is not None
+    monkeypatch.setattr(loader, "typical_costs", lambda target, draft: typical)
+    assistant, _ = open_setup()
+    assert (assistant.draft is None) is any(typical)
+    assert assistant.profile.is_clear is not any(typical)
+    assert end(events_of(assistant, request(40))).stats.generated_tokens == 40
+    assert assistant.draft is not None
     assert open_setup(measure=False)[0].draft is None

@@ -29,9 +29,8 @@ class Machine:
 
     def profile(self, typical=({}, {}), draft=True):
         drafts = self.draft.conditions if draft else None
-        profile = Profile(self.target, drafts, None, lambda: self.now)
+        profile = Profile(self.target, drafts, None, typical, lambda: self.now)
         profile.draft = self.draft if draft else None
-        profile.of_target.typical, profile.of_draft.typical = typical
         return profile
 
 
@@ -175,6 +174,23 @@ def test_no_evaluation_begins_once_time_is_over():
     machine = Machine(kernel=lambda width: 0.05 * width)
     machine.profile().measure()
     assert machine.now < MEASURING_S + SHALLOW * 0.05 + 32 * 0.05 + 0.1
+
+
+def test_with_typical_costs_an_answer_waits_for_one_token_of_the_target():
+    machine, typical = Machine(), ({4: 1.7, 8: 3.0}, {1: 0.3, 2: 0.4})
+    profile = machine.profile(typical)
+    profile.draft = None
+    profile.prepare(in_full=False)
+    assert machine.target.widths == [SHALLOW, 1]
+    assert profile.costs.verify(4) == pytest.approx(1.7 * 0.02)
+    assert profile.costs.draft(1) == pytest.approx(0.3 * 0.02)
+    profile.prepare(in_full=False)
+    assert machine.target.widths == [SHALLOW, 1]
+    profile.add_draft(machine.draft)
+    while not profile.refine():
+        pass
+    assert profile.costs.verify(4) == pytest.approx(0.032, rel=0.01)
+    assert profile.costs.draft(1) == pytest.approx(0.009, rel=0.01)
 
 
 @pytest.mark.parametrize(("rollback", "widths"), [(2, {2, 3}), (6, {2, 3, 4, 7}), (1, {2})])

@@ -13,14 +13,14 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.loops import Round, Sampled
 from assistant.decoding.sources.draft import Run
 from assistant.engine.model_profile import FURTHEST
-from assistant.engine.profile import PROFILES, Profile, newest, profiled
+from assistant.engine.profile import PROFILES, Profile, newest
 from assistant.events import Origin
 from models.errors import Cancelled
 from models.files import disk
 from models.files.disk import Records
 from models.native import loaded
 from tests.assistant.decoding.lookahead.machines import coin
-from tests.assistant.engine.stopwatched import Stopwatched
+from tests.assistant.engine.stopwatched import Stopwatched, prepared
 
 
 def model(conditions="this", **options):
@@ -30,7 +30,7 @@ def model(conditions="this", **options):
 def evaluations(folder, conditions="this", draft=None, noise=lambda: 0.0):
     target = model(conditions, noise=noise)
     models = [target, draft] if draft else [target]
-    costs = profiled(target, draft, folder, clock=lambda: sum(each.now for each in models)).costs
+    costs = prepared(target, draft, folder, clock=lambda: sum(each.now for each in models)).costs
     assert costs.verify(1) > 0
     return len(target.widths)
 
@@ -74,25 +74,25 @@ def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
 
 
 def test_a_target_alone_has_a_curve(tmp_path):
-    costs = profiled(model(), None, tmp_path).costs
+    costs = prepared(model(), None, tmp_path).costs
     assert 0 < costs.verify(7) < costs.draft(1)
 
 
 def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
     evaluations(tmp_path)
     draft = model()
-    profiled(model(), draft, tmp_path)
+    prepared(model(), draft, tmp_path)
     assert draft.widths
 
 
 def test_times_of_rounds_on_a_busy_machine_do_not_outlive_the_load(tmp_path):
     measured = {1: 1.0, 2: 1.5, 3: 1.75, 4: 2.0, 8: 4.0}
     remember(model(), model("draft"), tmp_path, measured, measured)
-    costs = profiled(model(), model("draft"), tmp_path).costs
+    costs = prepared(model(), model("draft"), tmp_path).costs
     for _ in range(100):
         costs.observe_verify(8, 20.0)
         costs.observe_draft(1, 5.0)
-    costs = profiled(model(), model("draft"), tmp_path).costs
+    costs = prepared(model(), model("draft"), tmp_path).costs
     assert {n: costs.verify(n) for n in measured} == measured
     assert costs.draft(1) == measured[1]
 
@@ -151,24 +151,24 @@ def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
     target = model()
     target.stop_after = 3
     with pytest.raises(Cancelled):
-        profiled(target, None, tmp_path)
+        prepared(target, None, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_more_samples_correct_the_costs_at_once_and_are_saved(tmp_path):
     target = Stopwatched(lambda width, depth: 0.01 * width)
     remember(target, None, tmp_path, {1: 0.01, 2: 0.011, 3: 0.03, 4: 0.04, 8: 0.08}, {})
-    profile = profiled(target, None, tmp_path, clock=target.clock)
+    profile = prepared(target, None, tmp_path, clock=target.clock)
     assert profile.costs.verify(2) == pytest.approx(0.011)
     while not profile.refine():
         pass
     assert profile.costs.verify(2) == pytest.approx(0.02)
-    assert profiled(target, None, tmp_path).costs.verify(2) == pytest.approx(0.02)
+    assert prepared(target, None, tmp_path).costs.verify(2) == pytest.approx(0.02)
 
 
 def test_the_speed_of_a_prefill_is_saved(pair, tmp_path):
     target = model(measured(pair[0]).conditions)
-    profile = profiled(target, None, tmp_path, clock=target.clock)
+    profile = prepared(target, None, tmp_path, clock=target.clock)
     profile.save()
     assert newest(pair[0], "verify", tmp_path).prompt_token_s == 0
     for target.seconds_per_token in (0.02, 0.01):
@@ -179,7 +179,7 @@ def test_the_speed_of_a_prefill_is_saved(pair, tmp_path):
 
 def test_the_speed_of_the_last_answer_is_saved(pair, tmp_path):
     target = model(measured(pair[0]).conditions)
-    profile = profiled(target, None, tmp_path, clock=target.clock)
+    profile = prepared(target, None, tmp_path, clock=target.clock)
     for seconds in (5.0, 3.0):
         for _ in range(9):
             profile.costs.observe_verify(1, seconds)

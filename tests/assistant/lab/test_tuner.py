@@ -5,7 +5,7 @@ import math
 import pytest
 
 from assistant.engine import profile
-from assistant.engine.profile import Profile, profiled
+from assistant.engine.profile import Profile
 from assistant.lab import tune
 from assistant.lab.protocol import Measuring, Tune
 from assistant.lab.tune import Tuner
@@ -14,6 +14,7 @@ from models.errors import Cancelled, StorageError
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
+from tests.assistant.engine.stopwatched import prepared
 from tests.engine import ENGINE
 
 
@@ -44,7 +45,7 @@ def test_the_times_of_a_tuning_are_known_at_the_next_load(tiny_target, monkeypat
     monkeypatch.setattr(Profile, "measure", None)  # nothing may be measured
     weights = Weights(tiny_target)
     model = NativeModel(weights, threads=1)
-    costs = profiled(model, None, tmp_path).costs
+    costs = prepared(model, None, tmp_path).costs
     model.close()
     weights.close()
     assert costs.verify(8) == found.verify[8]
