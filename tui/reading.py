@@ -1,12 +1,17 @@
 """What an answer waits for: models that are loaded, then a prompt that is read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 
 from assistant.events import Loading, Prefilled
-from tui.formatting import left
+from assistant.session.attachments import ReadingLimits
+from assistant.store.values import Attachment
+from tui.formatting import duration, left
 from tui.labels import counted, model_name
 
+NOT_FIT = "does not fit into the context"
 SURE_S = 1.0  # seconds of reading from which on the rest is foretold
 
 
@@ -42,3 +47,15 @@ class AnswerProgress:
         if event.role == "target" and not rest:
             text = f"{what} is read, the first word is next"
         return Activity(text, event.done / event.total if event.total else 1.0)
+
+
+def as_sent(
+    files: Sequence[Attachment], sizes: Sequence[int], limits: ReadingLimits
+) -> tuple[list[Attachment], list[str]]:
+    """Return files of some tokens as they are sent, and why some are asked by their passages."""
+    sent, reasons = list[Attachment](), list[str]()
+    for file, long_s in zip(files, limits.excess((size, False) for size in sizes), strict=True):
+        sent.append(file.by_passages if long_s else file)
+        why = f"would take {duration(long_s)} to read" if long_s < inf else NOT_FIT
+        reasons += [f"{file.name} {why}: asked by its passages."] * bool(long_s)
+    return sent, reasons

@@ -1,13 +1,20 @@
 """Files and long pasted texts that are sent with a question."""
 
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from assistant.events import Ready
 from assistant.store.values import Attachment
 from assistant.streamed_text import decode
 from models import child_process
 from models.errors import UsageError, well_formed
+
+if TYPE_CHECKING:
+    from assistant.settings.settings import Settings
 
 DOCUMENTS = (".pdf", ".docx")
 """The kinds of files whose text is extracted, and cannot be edited."""
@@ -47,17 +54,36 @@ def _extracted(path: Path, name: str) -> str:
     return text.decode().rstrip()
 
 
-def fit_in_time(seconds: Iterable[float], limit_s: float, token_s: float) -> list[bool]:
-    """Say which texts are read as a whole: those that are read within the limit together.
+@dataclass(frozen=True, slots=True)
+class ReadingLimits:
+    """How much of the texts with a question is read; what is more is asked by its passages."""
 
-    The others are asked by their passages. `seconds` says how long each takes to read, in order,
-    and `token_s` how long a token does: `SHORT` ones are read in any case.
-    """
-    left, fit = max(limit_s, SHORT * token_s), list[bool]()
-    for one in seconds:
-        fit.append(one <= left)
-        left -= one if fit[-1] else 0.0
-    return fit
+    token_s: float = 0.0  # seconds that a token takes to read
+    patience_s: float = 0.0  # that all texts may take; `SHORT` tokens are read in any case
+    tokens: float = inf  # that all texts may have
+
+    @classmethod
+    def of(cls, ready: Ready | None, settings: "Settings") -> "ReadingLimits":
+        """Return the limits of the loaded models; without any, there are none."""
+        if ready is None:
+            return cls()
+        budget = settings.request().prompt_budget(ready.target.n_ctx)
+        return cls(ready.reading_s, settings.about_seconds, budget)
+
+    def excess(self, texts: Iterable[tuple[int, bool]]) -> Iterator[float]:
+        """Yield 0 for each text that is read, else the seconds that this would take.
+
+        They are infinite where a text does not fit into the context, after those before it. A text
+        is its tokens, and whether the user waits for it however long it takes.
+        """
+        left, left_s = self.tokens, max(self.patience_s, SHORT * self.token_s)
+        for count, is_wanted in texts:
+            seconds = 0.0 if is_wanted else count * self.token_s
+            if count <= left and seconds <= left_s:
+                left, left_s = left - count, left_s - seconds
+                yield 0.0
+            else:
+                yield seconds if count <= left else inf
 
 
 def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:

@@ -105,9 +105,9 @@ class FolderRetriever:
     ) -> tuple[tuple[Attachment, ...], Mapping[str, str]]:
         """Return the attachments of a question which follows a path, and its passages, best last.
 
-        A text without a passage that fits is read as a whole, as for a summary, unless it is longer
-        than half of the context. With them come the words that no passage has, and those that were
-        looked for instead.
+        A text without a passage that fits is read as a whole, as for a summary, unless an earlier
+        question had it and it is longer than half of the context. With them come the words that no
+        passage has, and those that were looked for instead.
         """
         given = tuple(attachments)
         if not (self.names(given) or any(file.is_folder for file in given)):
@@ -140,7 +140,9 @@ class FolderRetriever:
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
         passages = before_question(islice(in_turns, limit), path, model.n_ctx)
         unfit = (file for file in texts if not hits[file.name].passages)
-        whole = [file for file in unfit if tokens(file.text) <= model.n_ctx // 2]
+        earlier = {file.whole.name for record in path for file in record.attachments}
+        half = model.n_ctx // 2
+        whole = [f for f in unfit if f.whole.name not in earlier or tokens(f.text) <= half]
         stay = (file.whole if file in whole else file for file in given)
         return (*stay, *passages), instead
 
@@ -164,7 +166,9 @@ class FolderRetriever:
         names += tuple(file.whole.name for file in searched if file.is_folder and file.text)
         whole = [file.name for file in searched if file not in attachments and not file.number]
         if whole:
-            notes.append(f"No passage of {' or '.join(whole)} fits; all of it is read.")
+            notes.append(
+                f"No passage of {' or '.join(whole)} fits the question, so all of it is needed."
+            )
         if names and not any(attachment.number for attachment in searched):
             where = " or ".join(names)
             notes.append(f"{nothing} in {where} is about this; answered without it.")

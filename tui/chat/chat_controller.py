@@ -10,6 +10,7 @@ from textual.timer import Timer
 from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, Warned
 from assistant.request import COPYING, EngineArgs, Prefill, Request
 from assistant.session import events
+from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.unsent_text import UnsentText
@@ -78,7 +79,7 @@ class ChatController:
         view.colours, view.ghosts = settings.colours, settings.ghosts
         view.thoughts = settings.show_thinking
         self.widgets.status.show(mode=settings.mode)
-        self._show_budget()
+        self.widgets.prompt.attached.limits = ReadingLimits.of(self.ready, settings)
         if self.session.requests.stream is not None:
             self.session.requests.stream.update(
                 settings.mode, settings.lookahead, settings.sampling
@@ -234,20 +235,11 @@ class ChatController:
         widgets.banner.ready(ready)
         widgets.panel.ready(ready)
         widgets.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
-        self._show_budget()
-        widgets.prompt.attached.limit = self._make_request().prompt_budget(n_ctx)
-        widgets.prompt.attached.token_s = ready.reading_s
-        widgets.prompt.attached.patience_s = settings.about_seconds
+        widgets.prompt.attached.limits = ReadingLimits.of(ready, settings)
         widgets.prompt.attached.recount()
         if no_draft:
             widgets.conversation.note(refused(no_draft, ready, settings), "warning")
         self.session.ready(ready.target)
-
-    def _show_budget(self) -> None:
-        """Have the prompt warn, while it is typed, of what the engine would refuse."""
-        if self.ready is not None:
-            n_ctx = self.ready.target.n_ctx
-            self.widgets.prompt.max_tokens = self._make_request().prompt_budget(n_ctx)
 
     def _suggest_larger(self) -> None:
         """Name, below an answer, a larger model that would run well here."""

@@ -14,7 +14,7 @@ from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Constraint, Request
 from assistant.session import events
-from assistant.session.attachments import fit_in_time, read
+from assistant.session.attachments import ReadingLimits, read
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
@@ -30,7 +30,7 @@ from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt_attachments import PASTED
 from tui.inline.scrollback import Painter, Scrollback
 from tui.outlook import refused
-from tui.reading import Activity
+from tui.reading import Activity, as_sent
 from tui.safe import one_line
 from tui.widgets.lines import MUTED
 
@@ -184,7 +184,8 @@ class InlineChat:
 
     def add(self, files: Sequence[Attachment]) -> None:
         """Attach texts and folders to the next question; each replaces one of its name."""
-        self.attachments = [*{f.name: f for f in (*self.attachments, *files)}.values()]
+        texts = {file.whole.name: file.whole for file in (*self.attachments, *files)}
+        self.attachments = [file for file in texts.values() if not file.number]
 
     def attach(self, file: Attachment) -> None:
         """Attach a text or a folder to the next question, and say so."""
@@ -204,10 +205,9 @@ class InlineChat:
         """Have the question answered that has waited longest, if there is one."""
         if self._queue:
             text, files = self._queue.popleft()
-            token_s = self.ready.reading_s if self.ready else 0.0
-            seconds = [tokens(file.text) * token_s for file in files]
-            fit = fit_in_time(seconds, self.settings.about_seconds, token_s)
-            sent = [f if fits else f.by_passages for f, fits in zip(files, fit, strict=True)]
+            limits = ReadingLimits.of(self.ready, self.settings)
+            sent, reasons = as_sent(files, [tokens(file.text) for file in files], limits)
+            self.scrollback.note("\n".join(reasons), MUTED)
             edited, self.edited = self.edited, None
             self.session.submit(text, sent, edited)
         self.scrollback.show_waiting(len(self._queue))

@@ -115,7 +115,8 @@ class SlashCommands(Completer):
     def do_edit(self, _: str) -> None:
         """: change the last question"""
         self._chat.edited = question = self._last("user")
-        self._chat.attachments[:] = question.attachments
+        self._chat.attachments.clear()
+        self._chat.add(question.attachments)
         self._chat.prompt.put(question.content)
 
     def do_copy(self, what: str) -> None:

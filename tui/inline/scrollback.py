@@ -194,7 +194,7 @@ class Scrollback:
                 self.show_status(activity=None)
 
     def _show_question(self, record: StoredMessage) -> None:
-        names = ", ".join(file.name for file in record.attachments if not file.number)
+        names = ", ".join(file.title for file in record.attachments if not file.number)
         self.note(f"› {record.content}", QUESTION)
         self.note(f"  with {one_line(names)}" if names else "", MUTED)
         self.print(Content(""))

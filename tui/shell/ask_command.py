@@ -90,9 +90,9 @@ def ask(
     PROMPT, standard input and files are joined into one question. The answer goes to standard
     output, everything else to standard error. Ctrl-C stops it and keeps the text so far.
 
-    Long files that would together take longer to read than about_seconds are asked by their
-    passages instead, which a line on standard error says. SPECCHAT_ABOUT_SECONDS=600 has all of
-    them read.
+    Long files that do not fit into the context, or would together take longer to read than
+    about_seconds, are asked by their passages instead, which a line on standard error says.
+    SPECCHAT_ABOUT_SECONDS=600 has all of them read that fit.
 
     With --each the same is asked about every --file, and the model is loaded only once. Above each
     answer stands the name of its file; --json prints a line for each. A file without an answer does

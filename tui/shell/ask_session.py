@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil
@@ -15,17 +15,17 @@ from rich.text import Text
 from assistant.events import Decoded, Failed, Finished, Loading, Prefilled, Ready, Warned, said
 from assistant.request import Constraint
 from assistant.session import events
-from assistant.session.attachments import fit_in_time
+from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
-from assistant.session.messages import passages_of, tokens
+from assistant.session.messages import passages_of
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, StorageError
 from tui import outlook
-from tui.formatting import duration
 from tui.labels import access, arguments, counted
+from tui.reading import as_sent
 from tui.safe import one_line, safe
 from tui.shell.ask_inputs import ContinuedChat, check_thinking
 from tui.shell.engine_console import EngineConsole
@@ -106,8 +106,9 @@ class AskSession:
             if self._name and not self._quiet:
                 self._console.hide_progress()
                 click.echo(f"==> {one_line(self._name)} <==")
+            files = self._asked_files()
             with suppress(asyncio.CancelledError):
-                self._console.wait(self._answer())
+                self._console.wait(self._answer(files))
         finally:
             self.session.shutdown()
         if self._failed is not None:
@@ -132,28 +133,27 @@ class AskSession:
             self._print(outlook.missing(no_draft, ready, settings))
         return ready
 
-    async def _answer(self) -> None:
+    async def _answer(self, files: Sequence[Attachment]) -> None:
         self._console.stop_with(self.session.stop)
         if self._continued is not None:
             self._print(self._continued.store.warning)
             if self._continued.number is not None:
                 self.session.branch.open(self._continued.number)
-        self.session.submit(self._text, [*self._asked_files()])
+        self.session.submit(self._text, files)
         for job in self._jobs:
             await job
 
-    def _asked_files(self) -> Iterator[Attachment]:
-        """Yield the files, those by their passages that take too long to read, and say so."""
-        token_s = self.ready.reading_s if self.ready else 0.0
-        seconds = [tokens(file.text) * token_s for file in self._files]
-        fit = fit_in_time(seconds, self._settings.about_seconds, token_s)
-        for file, file_s, fits in zip(self._files, seconds, fit, strict=True):
-            if fits or not self._text.strip():  # a file alone is the question
-                yield file
-            else:
-                why = f"{file.name} would take {duration(file_s)} to read: asked by its passages."
-                self._print(f"{why} SPECCHAT_ABOUT_SECONDS={ceil(sum(seconds))} reads all of it.")
-                yield file.by_passages
+    def _asked_files(self) -> Sequence[Attachment]:
+        """Return the files, those by their passages that are too long to be read, and say so."""
+        if not self._text.strip():  # a file alone is the question
+            return self._files
+        limits = ReadingLimits.of(self.ready, self._settings)
+        sizes = [self._console.count(file.text) for file in self._files]
+        hint = f" SPECCHAT_ABOUT_SECONDS={ceil(sum(sizes) * limits.token_s)} reads all of it."
+        sent, reasons = as_sent(self._files, sizes, limits)
+        for reason in reasons:
+            self._print(reason + hint * (sum(sizes) <= limits.tokens))
+        return sent
 
     # Events of the engine and the session
 

@@ -21,8 +21,8 @@ from assistant.edit.restoring import Restored, joined, restored, with_prefix
 from assistant.edit.review import review
 from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
-from assistant.events import Decoded, Event, Finished, Prefilled, Ready, TokenCount
-from assistant.request import CountTokens, Request
+from assistant.events import Decoded, Event, Finished, Prefilled, Ready
+from assistant.request import Request
 from assistant.settings.settings import DEFAULT, Settings
 from models.errors import SpecchatError, StorageError, UsageError
 from models.memory import CONTEXT
@@ -154,7 +154,7 @@ class EditSession:
             self._ready = console.run(setup, keeps=False)
         if self._settings.sources.get("temperature", DEFAULT) == DEFAULT:
             request = replace(request, sampling=replace(request.sampling, temperature=0.0))
-        whole, part = self._count(rewrite.file.text), self._count(rewrite.old)
+        whole, part = map(self._console.count, (rewrite.file.text, rewrite.old))
         n_ctx = min(self._ready.target.n_ctx, max(self._settings.n_ctx or 0, CONTEXT))
         shown = rewrite.shown(whole, part, n_ctx)
         if shown is None:
@@ -222,10 +222,6 @@ class EditSession:
         self._print(f"Kept: lines {loss.first} to {loss.last}, which it left out unasked.", "dim")
         rest = self._answered(rewrite, request, printing, loss.lines, tried | loss.lost)
         return joined(finished, rest)
-
-    def _count(self, text: str) -> int:
-        counted: TokenCount = self._console.run(CountTokens("", text), keeps=False)
-        return counted.tokens
 
     def _show_warnings(self, file: TextFile, new: bytes, wish: str, gap: str = "") -> list[str]:
         """Show, and return, the warnings on what a new version lacks, lost or broke."""

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assistant.events import Failed, Loading, Prefilled
+from assistant.events import Failed, Loading, Prefilled, TokenCount
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
-from assistant.request import AnyJob, EngineArgs
+from assistant.request import AnyJob, CountTokens, EngineArgs
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from models import errors
@@ -112,6 +112,11 @@ class EngineConsole:
         if isinstance(end, Failed):
             raise self.error(end)
         return end
+
+    def count(self, text: str) -> int:
+        """Return how many tokens a text is to the loaded model; `run` says what is raised."""
+        counted: TokenCount = self.run(CountTokens("", text), keeps=False)
+        return counted.tokens
 
     async def _last_event(self, job: AnyJob, handle: Callable[[Any], None] | None) -> Any:
         """Handle the events of a job, and return the last."""

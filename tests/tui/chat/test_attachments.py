@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
+from assistant.session.attachments import ReadingLimits
 from assistant.store.values import Attachment
 from tests.tui.chat.prompting import Typist, at_the_prompt
 from tui.chat.prompt.file_search import files_below, ranked
@@ -154,16 +155,15 @@ async def test_exact_counts_replace_the_guess(folder: Path) -> None:
 
 async def test_too_much_for_the_context_is_said_before_it_is_sent() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.max_tokens = 1500
+        typist.prompt.attached.limits = ReadingLimits(tokens=1500)
         await typist.paste("x" * 5000)
         too_long = typist.prompt.query_one("#too-long")
         assert not too_long.display
-        await typist.paste("y" * 5000)
-        assert too_long.display
+        typist.prompt.text = "y" * 5000
+        await typist.until(lambda: too_long.display)
         assert str(too_long.render()).startswith("Too long: ≈ 2,500 tokens, room for 1,500.")
-        await typist.pilot.press("backspace")
-        await typist.pilot.pause()
-        assert not too_long.display
+        typist.prompt.text = ""
+        await typist.until(lambda: not too_long.display)
 
 
 @pytest.mark.parametrize("width", [20, 80])

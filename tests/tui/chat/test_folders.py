@@ -8,6 +8,7 @@ import pytest
 
 from assistant.events import Origin, Prefilled
 from assistant.passages import folder_index
+from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import Indexing
 from assistant.store.values import BY_PASSAGES, Attachment
@@ -68,7 +69,7 @@ async def test_texts_that_take_long_to_read_are_asked_by_their_passages_unless_w
     (notes / "long.md").write_text(BIRDS * 400)
     whole = Attachment("notes/long.md", BIRDS * 400)
     async with at_the_prompt() as typist:
-        typist.prompt.attached.token_s, typist.prompt.attached.patience_s = 0.02, 8.0
+        typist.prompt.attached.limits = ReadingLimits(0.02, 8.0)
         for name in ("notes/air.md", "notes/long.md"):
             await typist.pick(name)
             await typist.pilot.press("enter")
@@ -88,7 +89,7 @@ async def test_texts_that_take_long_to_read_are_asked_by_their_passages_unless_w
 
 async def test_no_key_reads_all_of_a_text_that_does_not_fit_into_the_context() -> None:
     async with at_the_prompt() as typist:
-        typist.prompt.attached.limit = 2000
+        typist.prompt.attached.limits = ReadingLimits(tokens=2000)
         await typist.paste(BIRDS * 400)
         assert "by passages; all of it does not fit into the context" in typist.row
         await typist.pilot.press("ctrl+l", "w", "escape")
@@ -104,8 +105,7 @@ async def test_texts_that_together_take_long_to_read_are_read_as_far_as_time_all
         for name in ("a.md", "b.md", "c.md"):
             attached.add(Attachment(name, BIRDS * 70))
         assert not any(each.is_folder for each in attached.attachments)  # of unknown speed
-        attached.token_s, attached.patience_s = 0.02, 12.0
-        attached.recount()
+        attached.limits = ReadingLimits(0.02, 12.0)
         assert [each.is_folder for each in attached.attachments] == [False, False, True]
         attached.set_tokens(attached.chips[0].label, 10)
         assert not any(each.is_folder for each in attached.attachments)

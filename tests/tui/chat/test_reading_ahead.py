@@ -64,7 +64,7 @@ async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same
         chat.prompt.text = "x"
         await chat.until(lambda: not too_long.display)
         chat.screen.controller.apply(replace(chat.screen.controller.settings, max_tokens=None))
-        assert chat.prompt.max_tokens == 1024 - 200
+        assert chat.prompt.attached.limits.tokens == 1024 - 200
 
 
 async def test_a_larger_context_is_proposed_where_the_model_has_one(pair: Pair):

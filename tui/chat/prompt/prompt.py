@@ -10,7 +10,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
-from textual.reactive import reactive
 from textual.widgets import Static, TextArea
 
 from assistant.request import Constraint
@@ -48,9 +47,6 @@ class Prompt(Vertical):
         & #too-long { height: auto; display: none; color: $text-warning; }
     }
     """
-
-    max_tokens: reactive[int | None] = reactive[int | None](None, init=False)
-    """How many tokens the context has for a message; None: not known."""
 
     @dataclass
     class Submitted(Message):
@@ -219,18 +215,11 @@ class Prompt(Vertical):
     @on(PromptAttachments.Changed)
     def _changed(self, message: Message) -> None:
         message.stop()
-        self._warn_if_too_long()
         self.post_message(self.Edited())
-
-    def watch_max_tokens(self) -> None:
-        """Update the warning."""
-        self._warn_if_too_long()
-
-    def _warn_if_too_long(self) -> None:
-        count = tokens(self.text) + self.attached.tokens
+        count, limit = tokens(self.text) + self.attached.tokens, self.attached.limits.tokens
         self._too_long.display = False
-        if self.max_tokens is not None and count > self.max_tokens:
-            text = f"Too long: ≈ {counted(count, 'token')}, room for {self.max_tokens:,}."
+        if count > limit:
+            text = f"Too long: ≈ {counted(count, 'token')}, room for {limit:,}."
             self.refuse(f"{text} Ctrl+L shows what is attached.")
 
     def refuse(self, reason: str) -> None:

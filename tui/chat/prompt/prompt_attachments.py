@@ -16,11 +16,12 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from assistant.session.attachments import LIMIT, fit_in_time
+from assistant.session.attachments import LIMIT, ReadingLimits
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment
 from tui.formatting import duration
 from tui.labels import counted, weight
+from tui.reading import NOT_FIT
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
 
@@ -54,7 +55,7 @@ class Chip:
     def about(self) -> str:
         """The size and the tokens, as text."""
         if self.too_long_s == inf:
-            return "by passages; all of it does not fit into the context"
+            return f"by passages; all of it {NOT_FIT}"
         if self.too_long_s:
             return f"by passages; Ctrl+L w reads all of it in {duration(self.too_long_s)}"
         if self.attachment.is_folder:
@@ -68,6 +69,8 @@ class PromptAttachments(Widget):
     DEFAULT_CSS = "PromptAttachments { height: auto; display: none; }"
 
     chips: reactive[tuple[Chip, ...]] = reactive[tuple[Chip, ...]]((), layout=True)
+    limits: reactive[ReadingLimits] = reactive(ReadingLimits(), init=False)
+    """Those of the loaded models."""
 
     class Changed(Message):
         """An attachment came, went or was counted."""
@@ -80,18 +83,17 @@ class PromptAttachments(Widget):
         text: str
 
     _last_label = 0
-    token_s, patience_s, limit = 0.0, 0.0, inf
-    """Seconds that a token takes to read, those that all texts may take, and the most tokens."""
 
     def validate_chips(self, chips: tuple[Chip, ...]) -> tuple[Chip, ...]:
-        """Have texts asked by their passages that take too long to read."""
-        seconds = [0.0 if chip.insists else chip.tokens * self.token_s for chip in chips]
-        seconds = [inf if c.tokens > self.limit else s for c, s in zip(chips, seconds, strict=True)]
-        fit = fit_in_time(seconds, self.patience_s, self.token_s)
+        """Have texts asked by their passages that take too long to read, or do not fit."""
+        excess = self.limits.excess((chip.tokens, chip.insists) for chip in chips)
         return tuple(
-            replace(chip, too_long_s=0.0 if fits else long_s)
-            for chip, long_s, fits in zip(chips, seconds, fit, strict=True)
+            replace(chip, too_long_s=long_s) for chip, long_s in zip(chips, excess, strict=True)
         )
+
+    def watch_limits(self) -> None:
+        """Decide again what is read."""
+        self.mutate_reactive(PromptAttachments.chips)
 
     def watch_chips(self, chips: tuple[Chip, ...]) -> None:
         """Hide the widget without a chip."""

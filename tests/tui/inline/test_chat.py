@@ -1,0 +1,29 @@
+"""The chat in the scrollback: what becomes of files, without a terminal."""
+
+from pathlib import Path
+from unittest.mock import Mock
+
+from assistant.events import ModelInfo, Ready
+from assistant.session.events import InputRestored
+from assistant.settings.settings import Settings
+from assistant.store.store import Store
+from assistant.store.values import Attachment
+from tui.inline.chat import InlineChat
+
+LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
+PASSAGE = Attachment("notes/air.md", "Zeppelins are moored in Lima.", 1, 1, 1)
+
+
+async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_comes_back() -> None:
+    chat = InlineChat(Settings(), Store(None))
+    chat.prompt = Mock()
+    chat.ready = Ready(ModelInfo("target", "t", Path("t"), 1, 2000, 9, 0.1), None, None)
+    chat.attach(LONG)
+    chat.submit("Where do walruses sleep?")
+    (question,) = chat.session.branch.records
+    assert question.attachments == (LONG.by_passages,)
+    shown = chat.scrollback.finished()
+    assert "long.md does not fit into the context: asked by its passages." in shown
+    assert "with long.md (by passages)" in shown
+    chat._handle(InputRestored("Where?", (*question.attachments, PASSAGE)))
+    assert chat.attachments == [LONG]
