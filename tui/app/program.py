@@ -72,10 +72,10 @@ class Program(App[None]):
         Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
         Binding("ctrl+c", "help_quit", system=True),
     ]
-    # A toast covers the end of the footer, not a title, the conversation or the prompt.
+    # A toast stands above the keys, and above the prompt.
     CSS = """
     Widget { scrollbar-size-vertical: 1; }
-    ToastRack { margin: 0; overflow-y: hidden; }
+    ToastRack { margin: 0 0 1 0; overflow-y: hidden; }
     Toast { width: auto; max-width: 100%; padding: 0 1; margin: 0; }
     """
 

@@ -221,11 +221,11 @@ async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
 
 
 @pytest.mark.parametrize("size", [(80, 24), WIDE])
-async def test_a_toast_covers_neither_prompt_nor_answer(pair: Pair, size: tuple[int, int]) -> None:
+async def test_a_toast_covers_no_prompt_answer_or_key(pair: Pair, size: tuple[int, int]) -> None:
     async with open_chat(*pair, size=size, notifications=True, asked=("One",)) as chat:
         await chat.pilot.press("ctrl+g")
         await chat.until(lambda: chat.screen.query(Toast))
         toast = chat.screen.query_one(Toast).region
         assert not toast.overlaps(chat.prompt.region)
         assert not toast.overlaps(chat.screen.conversation.turns[-1].region)
-        assert toast.bottom == size[1]  # over the end of the footer
+        assert toast.bottom == chat.prompt.region.y

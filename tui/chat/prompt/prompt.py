@@ -209,6 +209,10 @@ class Prompt(Vertical):
             self.attached.add_pasted(text)
         self.editor.show("" if len(text) > EDITABLE else text)
 
+    def on_resize(self) -> None:
+        """Have toasts stand above."""
+        self.screen.query("ToastRack").set_styles(f"margin: 0 0 {self.outer_size.height + 1} 0;")
+
     # A warning, before it is sent, that a prompt does not fit
 
     @on(TextArea.Changed)
