@@ -34,7 +34,8 @@ class AnswerProgress:
         """Return the progress; a prefill begins at its first event, and has the seconds left."""
         if isinstance(event, Loading):
             verb = "loading" if event.fraction < 1 else "preparing"
-            return Activity(f"{verb} {model_name(event.name)}", event.fraction)
+            which = "2 of 2: " if event.role == "draft" else ""
+            return Activity(f"{verb} {which}{model_name(event.name)}", event.fraction)
         last, now = self._last, monotonic()
         if (event.role, event.total) != (last.role, last.total) or event.done <= last.done:
             self._first, self._started = event, now

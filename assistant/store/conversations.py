@@ -147,9 +147,9 @@ def fork(sql: sqlite3.Connection, message: int) -> int:
         replace(stored, state="stopped") if stored.state == "streaming" else stored
         for stored in messages.path_to(sql, message)
     ]
-    return insert_conversation(
-        sql, conversation_from(path, f"{source.title} (fork)", True, source.system, source.traces)
-    )
+    title = f"Fork: {source.title.removeprefix('Fork: ')}"  # at the start: lists may cut the end
+    copy = conversation_from(path, title, True, source.system, source.traces)
+    return insert_conversation(sql, copy)
 
 
 def _leave(sql: sqlite3.Connection, conversation: int, dropped: StoredMessage) -> None:

@@ -1,6 +1,6 @@
 """The progress of what an answer waits for, as text."""
 
-from assistant.events import Prefilled
+from assistant.events import Loading, Prefilled
 from tui import reading
 from tui.chat.status import State, line
 from tui.reading import Activity, AnswerProgress
@@ -25,6 +25,8 @@ def test_the_time_left_is_that_of_the_tokens_left_at_the_speed_of_this_prefill(m
     assert after(10, 200, 300) == "reading the prompt: 200 of 300 tokens"
     other = describe(Prefilled("draft", 1, 2), "it").text
     assert other == "the guessing model reads it: 1 of 2 tokens"
+    loading = describe(Loading("draft", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf", 0.0)).text
+    assert loading == "loading 2 of 2: Qwen2.5 Coder 0.5B"
 
 
 def test_the_activity_is_named_at_80_columns_and_cut_for_want_of_space() -> None:
@@ -36,4 +38,6 @@ def test_the_activity_is_named_at_80_columns_and_cut_for_want_of_space() -> None
             assert text[:20] in shown.plain
             assert shown.plain.endswith("…")
             assert shown.cell_length <= width
-    assert line(State(loaded=True, activity=Activity(texts[0], 0.6)), 38).plain.endswith(" 60%")
+    for fraction, share in ((0.6, "60%"), (1.0, "100%")):
+        state = State(tools=True, activity=Activity("loading Qwen2.5 Coder 1.5B", fraction))
+        assert f"auto   {share}  loading Qwen" in line(state, 38).plain

@@ -20,7 +20,8 @@ from tui.reading import Activity
 from tui.safe import safe
 from tui.widgets.lines import MUTED
 
-BAR = 10
+BAR, NARROW = 10, 56
+"""Cells of the bar of an activity, and those of a line from which there is one."""
 
 
 class Banner(Horizontal):
@@ -107,24 +108,26 @@ def line(state: State, width: int) -> Content:
     hue = "primary" if state.mode == "ars" else "success"
     name = MODES[state.mode] if able else "nothing can guess"
     chip = Content.styled(f" {name} ", f"bold $text-{hue} on ${hue}-muted")
-    parts = [chip, *([Content.styled("tools on", "$text-accent")] if state.tools else [])]
-    for part in _parts(state):
+    is_wide = width >= NARROW
+    tools = state.tools and (is_wide or not state.activity)
+    parts = [chip, *([Content.styled("tools on", "$text-accent")] if tools else [])]
+    for part in _parts(state, is_wide):
         free = width - sum(shown.cell_length + 2 for shown in parts)
         if part.cell_length <= free or (state.activity and free >= 16):  # which say what it is
             parts.append(part.truncate(free, ellipsis=True))
     return Content("  ").join(parts)
 
 
-def progress(activity: Activity) -> list[Content]:
-    """Return an activity as a bar and a text."""
+def progress(activity: Activity, has_bar: bool = True) -> list[Content]:
+    """Return an activity as a percentage, usually with a bar, and a text."""
     fraction = min(max(activity.fraction, 0.0), 1.0)
-    bar = Content.styled(f"{gauge(fraction, BAR)} {fraction:>4.0%}", "$accent")
-    return [bar, Content(safe(activity.text))]
+    share = f"{gauge(fraction, BAR)} {fraction:>4.0%}" if has_bar else f"{fraction:.0%}"
+    return [Content.styled(share, "$accent"), Content(safe(activity.text))]
 
 
-def _parts(state: State) -> list[Content]:
+def _parts(state: State, is_wide: bool) -> list[Content]:
     if state.activity is not None:
-        return progress(state.activity)
+        return progress(state.activity, is_wide)
     if state.last is None:
         return [Content.styled("ready" if state.loaded else "no model", MUTED)]
     summary, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"

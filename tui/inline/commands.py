@@ -18,6 +18,7 @@ from assistant.store.store import Store
 from assistant.store.values import StoredMessage
 from models.errors import SpecchatError, UsageError
 from tui.app.clipboard import code_blocks, copy
+from tui.chat.conversation.turn import when
 from tui.chat.prompt.file_search import entries, files_below, is_path, located, ranked
 from tui.inline.chat import InlineChat, attached
 from tui.inline.scrollback import NOTE
@@ -80,7 +81,10 @@ class SlashCommands(Completer):
     def do_chats(self, words: str) -> None:
         """[WORDS]: list conversations, or find them"""
         rows = self._store.summaries(words, MOST)
-        lines = (f"{row.id:>6}  {one_line(row.title) or '(untitled)'}" for row in rows)
+        lines = (
+            f"{row.id:>6}  {when(row.updated):>17}  {one_line(row.title) or '(untitled)'}"
+            for row in rows
+        )
         self._note("\n".join(lines) or "Nothing was found.")
 
     def do_open(self, number: str) -> None:

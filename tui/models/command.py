@@ -120,11 +120,13 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
     from models.slim import slim_draft
     from tui.shell.progress_bar import meter
 
-    for wanted in [gguf.name for gguf in catalog.expand(name)] or [name]:
+    files = [gguf.name for gguf in catalog.expand(name)] or [name]
+    for number, wanted in enumerate(files, 1):
         _announce(wanted, offline)
         is_repository = _REPOSITORY.fullmatch(wanted) and not Path(wanted).exists()
         reference = f"{wanted}:{DEFAULT_LABEL}" if is_repository else wanted
-        with meter(reference) as progress:
+        which = f"{number} of {len(files)}: " if files[1:] else ""
+        with meter(f"{which}{reference}") as progress:
             path = fetch(reference, offline=offline, progress=progress)
         yield path  # after the bar is removed from the line
     if name.lower() == catalog.DEFAULT.name:

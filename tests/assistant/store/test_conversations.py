@@ -143,6 +143,8 @@ def test_a_fork_is_a_conversation_of_its_own(store, tree):
     conversation, records = tree
     other = store.fork(records[3].id)
     assert contents(store, other) == B
+    again = store.fork(store.path(other)[-1].id)
+    assert {row.title for row in store.summaries() if row.id in (other, again)} == {"Fork: a"}
     assert store.system(other) == "Be brief."
     assert store.trace(store.path(other)[1].id) == trace(2)
     ask(store, other, store.path(other)[-1].id, "more")

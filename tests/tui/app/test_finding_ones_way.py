@@ -36,7 +36,7 @@ async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> 
         await chat.act("up", "f")
         assert chat.screen.focused is chat.prompt.editor
         assert "Ctrl+R" in "".join(chat.told)
-        assert "One (fork)" in [each.title for each in chat.store.summaries()]
+        assert "Fork: One" in [each.title for each in chat.store.summaries()]
         await chat.pilot.press("ctrl+r")
         await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
 

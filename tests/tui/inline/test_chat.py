@@ -8,7 +8,10 @@ from assistant.session.events import InputRestored
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
+from tests.stored import ask
+from tui.chat.conversation.turn import when
 from tui.inline.chat import InlineChat
+from tui.inline.commands import SlashCommands
 
 LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
 PASSAGE = Attachment("notes/air.md", "Zeppelins are moored in Lima.", 1, 1, 1)
@@ -27,3 +30,13 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     assert "with long.md (by passages)" in shown
     chat._handle(InputRestored("Where?", (*question.attachments, PASSAGE)))
     assert chat.attachments == [LONG]
+
+
+async def test_conversations_are_listed_with_their_dates() -> None:
+    store = Store(None)
+    ask(store, store.create("A chat"), None, "The question")
+    chat = InlineChat(Settings(), store)
+    chat.prompt = Mock()
+    SlashCommands(chat, store).enter("/chats")
+    (row,) = store.summaries()
+    assert f"{when(row.updated)}  A chat" in chat.scrollback.finished()

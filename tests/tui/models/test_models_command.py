@@ -126,7 +126,9 @@ def test_pull_of_the_default_pair_makes_its_faster_draft_if_one_can_be_made(here
     faster = here / "models" / "faster.gguf"
     monkeypatch.setattr(slim_draft, "default_draft", lambda report: faster)
     place = here / "models" / "toy.gguf"
-    assert run("pull").stdout.splitlines() == [str(place), str(place), str(faster)]
+    pulled = run("pull")
+    assert pulled.stdout.splitlines() == [str(place), str(place), str(faster)]
+    assert "1 of 2: toy · " in pulled.stderr
     assert run("pull", "toy").stdout.splitlines() == [str(place)]
     monkeypatch.setattr(slim_draft, "default_draft", lambda report: None)
     assert run("pull", "default").stdout.splitlines() == [str(place), str(place)]
