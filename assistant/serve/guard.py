@@ -20,9 +20,8 @@ _CLOSE = {"connection": "close"}  # a stranger's connection is not kept
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules for the address at which the server listens."""
+    """Who may ask: without a token, this machine alone."""
 
-    host: str
     token: str | None
     origins: tuple[str, ...] = ()  # of pages that may ask, and read the answers
 

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,7 +24,6 @@ from tui.chat.screen import ChatScreen
 from tui.safe import safe
 
 if TYPE_CHECKING:
-    from assistant.process.engine_process import EngineProcess
     from assistant.store.store import Store
 
 RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "engine", "folders")
@@ -36,14 +35,9 @@ class SpecchatApp(Program):
 
     TITLE = "specchat"
 
-    def __init__(
-        self,
-        settings: Settings,
-        engine: "Callable[[], EngineProcess] | None" = None,
-        layers: Layers | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, layers: Layers | None = None) -> None:
         """Take the settings in force and their layers."""
-        super().__init__(engine)
+        super().__init__()
         self.layers = layers or Layers()
         self.chat = ChatScreen(settings, self)
 

@@ -66,7 +66,7 @@ def _cell(character: str) -> str:
 
 
 class Program(App[None]):
-    """An app with an engine, which `engine` creates."""
+    """An app with an engine, which is created for its first job."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
@@ -79,9 +79,8 @@ class Program(App[None]):
     Toast { width: auto; max-width: 100%; padding: 0 1; margin: 0; }
     """
 
-    def __init__(self, engine: "Callable[[], EngineProcess] | None" = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._new_engine = engine
         self._engine: EngineProcess | None = None
         self._harmless = ControlFilter()
         self._asked_to_quit = -QUIT_AGAIN_S
@@ -101,11 +100,9 @@ class Program(App[None]):
     def do(self, job: AnyJob) -> EventStream:
         """Start a job of the engine, which is created for the first one."""
         if self._engine is None:
-            if self._new_engine is None:
-                from assistant.process.engine_process import EngineProcess
+            from assistant.process.engine_process import EngineProcess
 
-                self._new_engine = EngineProcess
-            self._engine = self._new_engine()
+            self._engine = EngineProcess()
         return self._engine.do(job)
 
     def submit(self, job: AnyJob, handle: Callable[[Any], None]) -> EventStream:

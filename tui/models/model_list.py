@@ -11,7 +11,7 @@ from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
@@ -60,9 +60,6 @@ class ModelList(OptionList):
     }
     """
 
-    class Fitted(Message):
-        """The rows were fitted to another width."""
-
     @dataclass
     class Seen(Message):
         """Some files were scanned, or all."""
@@ -72,6 +69,8 @@ class ModelList(OptionList):
 
     def __init__(self, inventory: ModelInventory) -> None:
         super().__init__(markup=False)
+        self.heading = Static(id="columns", markup=False)
+        """The titles of the columns, to be shown above the list."""
         self._inventory = inventory
         self._entries: dict[str, ModelEntry] = {}
         self._filter = ""
@@ -185,9 +184,9 @@ class ModelList(OptionList):
             self.call_after_refresh(self.scroll_to_highlight)
 
     def on_resize(self) -> None:
-        """Fit the lines to the new width."""
+        """Fit the lines and the titles to the new width."""
         self._refill()
-        self.post_message(self.Fitted())
+        self.heading.update(heading(self.row_width))
 
     def _first_choices(self) -> list[ModelEntry]:
         """Return the small and the larger model that a machine without any is offered first."""

@@ -23,7 +23,7 @@ from tui.formatting import by_parts, size
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
 from tui.models.inventory import ModelInventory, needed
-from tui.models.model_list import ModelList, heading
+from tui.models.model_list import ModelList
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine
 from tui.widgets.keyline import KeyLine
@@ -90,7 +90,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         yield Static("Models", id="title", markup=False)
         if self._welcomes:
             yield Static(WELCOME, id="welcome", markup=False)
-        yield Static(id="columns", markup=False)
+        yield self.list.heading
         yield self.list
         yield self.details
         yield self.downloads
@@ -103,11 +103,6 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         """Scan the files."""
         self.list.focus()
         self.list.scan()
-
-    @on(ModelList.Fitted)
-    def head(self) -> None:
-        """Fit the titles of the columns to the rows."""
-        self.query_one("#columns", Static).update(heading(self.list.row_width))
 
     @on(ModelList.Seen)
     def show_title(self, message: ModelList.Seen) -> None:

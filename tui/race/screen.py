@@ -12,7 +12,6 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Event, Failed, RaceOver, RaceReady
-from assistant.process.engine_process import EngineProcess
 from assistant.request import Race
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
@@ -237,10 +236,8 @@ class RaceApp(Program):
 
     TITLE = "specchat race"
 
-    def __init__(
-        self, race: Race, settings: Settings, engine: Callable[[], EngineProcess] | None = None
-    ) -> None:
-        super().__init__(engine)
+    def __init__(self, race: Race, settings: Settings) -> None:
+        super().__init__()
         self.settings = settings
         self.race = RaceScreen(race, self.submit)
 

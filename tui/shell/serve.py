@@ -82,7 +82,7 @@ def serve(
         ready: Ready = console.run(setup, keeps=False)
         console.hide_progress()
         listening.listen()
-        guard = Guard(address, token or made, chosen.allow_origins)
+        guard = Guard(token or made, chosen.allow_origins)
         name = name_of(chosen, setup)
         shown_address = f"[{address}]" if ":" in address else address
         root = f"http://{shown_address}:{listening.getsockname()[1]}"

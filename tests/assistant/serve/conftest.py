@@ -91,7 +91,7 @@ class Running:
         try:
             ready = [event async for event in self.engine.do(self._setup)][-1]
             assert isinstance(ready, Ready), ready
-            guard = Guard("127.0.0.1", self._token, ORIGINS)
+            guard = Guard(self._token, ORIGINS)
             told = self.served.append, self.notices.append, lambda: self.reads_ahead
             self.endpoint = Endpoint(self.engine, "tiny", ready, USUAL, guard, *told)
             await listen(self.endpoint, self._listening, self._until, self.endpoint.stop)

@@ -4,7 +4,6 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Any, cast
@@ -197,7 +196,8 @@ async def open_chat(
     """
     script = Script(() if says is None else repeat(says), token=token or {})
     names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}
-    app = SpecchatApp(replace(TINY, **names, **changes), engine=partial(Watched, hold, script))
+    app = SpecchatApp(replace(TINY, **names, **changes))
+    app._engine = Watched(hold, script)
     async with app.run_test(size=size, notifications=notifications) as pilot:
         chat = Chat(pilot)
         chat.novice = novice

@@ -45,7 +45,9 @@ def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
 
 def app(target, draft) -> SpecchatApp:
     settings = replace(Settings(), target=str(target), draft=str(draft), mode="sps")
-    return SpecchatApp(settings, engine=Playback)
+    app = SpecchatApp(settings)
+    app._engine = Playback()
+    return app
 
 
 async def opened(pilot: Pilot[None]) -> ChatScreen:

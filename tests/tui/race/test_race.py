@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -113,7 +112,8 @@ def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
 async def racing(
     race: Race, size: tuple[int, int] = (80, 24), hold: tuple[type[Event], int] | None = None
 ) -> AsyncIterator[Course]:
-    app = RaceApp(race, SETTINGS, engine=partial(Watched, hold=hold))
+    app = RaceApp(race, SETTINGS)
+    app._engine = Watched(hold=hold)
     async with app.run_test(size=size) as pilot:
         yield Course(pilot, app)
 

@@ -36,7 +36,8 @@ def painted(app: RaceApp) -> bool:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_race_looks_as_it_did(snap_compare, size: tuple[int, int]) -> None:
-    app = RaceApp(RACE, Settings(), engine=Recorded)
+    app = RaceApp(RACE, Settings())
+    app._engine = Recorded()
     assert snap_compare(app, terminal_size=size, run_before=outcome)
 
 
@@ -49,7 +50,8 @@ class Wordless(Recorded):
 
 
 async def test_a_race_without_a_word_is_not_replayed() -> None:
-    app = RaceApp(RACE, Settings(), engine=Wordless)
+    app = RaceApp(RACE, Settings())
+    app._engine = Wordless()
     async with app.run_test() as pilot:
         await until(pilot, lambda: app.race.phase == "over")
         await pilot.press("r")
