@@ -45,4 +45,4 @@ async def test_the_figures_say_why_no_model_guesses_as_the_chat_does(target: Pat
     async with open_chat(target) as chat:
         (note,) = chat.shown(".note.warning")
         shown = " ".join(line.plain for line in chat.screen.panel._explained(99))
-        assert shown == f"{note.partition('. ')[2]} Figures come with the next answer."
+        assert shown == f"{note.partition('. ')[2]} Figures come with the next words."

@@ -128,8 +128,6 @@ class ChatController:
         """Update the rest of the screen to the conversation that was opened."""
         self.unsent.go()
         self.view.list_chats()
-        self.widgets.status.show(last=None)
-        self.widgets.panel.clear()
         self.update_folders()
         self.prefill_soon()
         self.widgets.refresh_bindings()

@@ -20,7 +20,7 @@ from tui.widgets.token_styles import NAMES
 WIDTH = 40
 PERIOD_S = 0.25
 """Seconds of decoding that each rate is an average of."""
-EXPLAINED = "Figures come with the next answer."
+EXPLAINED = "Figures come with the next words."
 NEARLY_FULL = 0.85
 SOURCES = {
     **NAMES, "model": "guessing model", "suffix": "copied from this chat", "ngram": "common phrases"
@@ -77,8 +77,6 @@ class FiguresPanel(Lines):
         if last is not None and decoded.stats.rounds == last.stats.rounds:  # buffered text
             plan = last.lookahead, decoded.context_used, decoded.stats, last.forecast
             decoded = Decoded(decoded.tokens, decoded.rejected, *plan)
-        elif last is not None and decoded.stats.rounds < last.stats.rounds:  # a new answer
-            self._forget()
         self.last = decoded
         seconds, tokens = decoded.stats.decode_s, decoded.stats.generated_tokens
         last_s, counted = self._since
@@ -88,17 +86,10 @@ class FiguresPanel(Lines):
 
     def clear(self) -> None:
         """Forget the last answer, and explain the empty panel."""
-        self._forget()
-        self.paint()
-
-    def _forget(self) -> None:
         self.last, self.copied = None, ()
         self._rates.clear()
         self._since = (0.0, 0)
-
-    def toggle(self) -> None:
-        """Open or close the panel, at any width."""
-        self.wanted = not self.display
+        self.paint()
 
     def fit(self) -> None:
         """Show the panel if it is wanted, unless there is no room beside the list of chats."""

@@ -295,7 +295,7 @@ class ChatScreen(ChatWidgets):
         """Open the figures, or close them."""
         if self.size.width < ROOMY:
             self.chats.close()
-        self.panel.toggle()
+        self.panel.wanted = not self.panel.display
         if self.covered:
             self.set_focus(None)
 

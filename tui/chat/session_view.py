@@ -27,7 +27,7 @@ from tui.safe import safe
 
 FIGURES_EVERY = 0.5
 """Seconds between two updates of the figures: faster ones cannot be read."""
-WAITING = Activity("waiting for the model", 0.0)
+WAITING, ANSWERING = Activity("waiting for the model", 0.0), Activity("answering", 1.0)
 
 ROOMY = 160
 """Width in cells from which a conversation fits between two side panels."""
@@ -71,6 +71,7 @@ class SessionView:
             case events.Added(record) if record.role == "user":
                 self._view.ask(record).add_class("waiting")
                 self.show_idle(False)
+                self._clear_figures()
                 self._takes_focus = False
                 self.list_chats()
             case events.Added(record) if record.role == "tool":
@@ -78,12 +79,13 @@ class SessionView:
             case events.Added(record) if self.session.branch.shows(record):
                 self._view.query(".waiting").remove_class("waiting")
                 self._view.begin(record)
+                self._clear_figures()
                 if self._takes_focus and isinstance(self._screen.focused, Turn):
                     self._view.focus_last()
             case events.Changed(record) if turn := self._turn(record):
                 self._update_turn(turn, record)
             case events.Removed(record) if turn := self._turn(record):
-                turn.remove()
+                self._view.drop(turn)
             case events.InputRestored(text, attachments):
                 self.show_idle(self.session.idle)
                 if not self._screen.prompt.restore_input(text, attachments):
@@ -148,6 +150,7 @@ class SessionView:
         return new.name if new and exists else ""
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:
+        self._clear_figures()
         focused = self._screen.focused
         self._takes_focus = isinstance(focused, Turn) and focused.record not in path
         # A streaming answer is shown from its rounds: the store has an older state of it.
@@ -184,7 +187,7 @@ class SessionView:
             plan, stats = (event.lookahead, event.context_used), before.plus(event.stats)
             event = Decoded(event.tokens, event.rejected, *plan, stats, event.forecast)
         if self._screen.status.state.activity is not None:  # it has been read
-            self._screen.status.show(activity=None)
+            self._screen.status.show(activity=ANSWERING)  # until it has figures
         answer.add(Step(event.tokens, event.rejected))
         answer.tell(event.stats)
         if self._pending_figures is None:
@@ -195,6 +198,12 @@ class SessionView:
         if copied := copied_last(answer.text, event.tokens, passages):
             self._screen.panel.copied = copied
         self._view.explain(event.tokens)
+
+    def _clear_figures(self) -> None:
+        """Show no figures until there are some of the answer on the screen."""
+        self._pending_figures = None
+        self._screen.status.show(last=None)
+        self._screen.panel.clear()
 
     def _show_figures(self) -> None:
         event, self._pending_figures = self._pending_figures, None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistant.events import Decoded, Token
+from assistant.events import Decoded, Prefilled, Token
 from assistant.store.values import StoredMessage
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
@@ -10,6 +10,8 @@ from tests.tui.chat.turns import characters
 from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.turn import Verb
 from tui.chat.inspector import Inspector, TokenPage
+from tui.chat.panel import EXPLAINED
+from tui.chat.status import line
 
 
 def inspected(chat: Chat) -> str:
@@ -36,6 +38,37 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
             await chat.pilot.pause()
         assert (chat.said, chat.prompt.text) == ([], "")
         assert chat.app.screen is chat.screen
+
+
+async def test_figures_are_of_the_answer_on_the_screen(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, size=(160, 60), asked=("Which way?",)) as chat:
+        await chat.press("f3")
+        await chat.act("r")
+        panel, status = chat.screen.panel, chat.screen.status
+        assert "Tokens per second" in chat.text
+        chat.screen.turns.do(chat.screen.conversation.turns[-1], "older")
+        await chat.pilot.pause()
+        assert EXPLAINED in chat.text
+        assert (panel.last, status.state.last) == (None, None)
+        await chat.ask("And then?")
+        assert EXPLAINED not in chat.text
+        chat.engine._hold = Prefilled, len(chat.engine.heard(Prefilled)) + 1
+        chat.engine.go_on.clear()
+        await chat.send("And then?")
+        await chat.held()
+        assert EXPLAINED in chat.text
+        await chat.end()
+        assert EXPLAINED not in chat.text
+
+
+async def test_from_enter_on_the_status_says_that_it_answers(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        shown, status = list[str](), chat.screen.status
+        chat.screen.watch(status, "state", lambda state: shown.append(line(state, 80).plain))
+        await chat.ask("Which way?")
+        assert not any("ready" in text for text in shown[1:])
 
 
 async def test_escape_leaves_an_edited_question_and_a_deletion_can_be_undone(pair: Pair) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from assistant.events import Origin, Prefilled
 from assistant.passages import folder_index
+from assistant.request import EngineArgs
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import Indexing
@@ -219,6 +220,21 @@ async def test_that_nothing_was_found_is_said_once_and_again_when_it_is_opened_a
         chat.screen.open(number)
         again = "Nothing was found in notes/ for this; answered without it."
         await chat.until(lambda: any(again in text for text in chat.shown(".footnote")))
+
+
+async def test_notes_on_a_question_go_with_it(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await ask(chat, "How is bread baked?")
+        chat.engine._hold = Prefilled, len(chat.engine.heard(Prefilled)) + 1
+        chat.engine.go_on.clear()
+        await chat.send("Who bakes it?")
+        await chat.held()
+        assert len(chat.shown(".note")) == 2
+        chat.app._use_layers(chat.app.layers.choose(ctx=400))
+        await chat.until(lambda: isinstance(chat.engine.jobs[-1], EngineArgs))
+        await chat.end()
+        await chat.until(lambda: chat.prompt.text == "Who bakes it?")
+        assert len(chat.shown(".note")) == 1
 
 
 async def test_an_answer_without_sources_has_no_key_for_them(pair: Pair) -> None:

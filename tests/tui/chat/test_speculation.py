@@ -17,7 +17,7 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.events import Decoded, Event, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.panel import FiguresPanel, PanelFigures, lines
+from tui.chat.panel import EXPLAINED, FiguresPanel, PanelFigures, lines
 from tui.formatting import bar, shares, sparkline
 from tui.outlook import DOING
 
@@ -44,7 +44,7 @@ class Host(App[None]):
         yield Static("A conversation")
 
     def action_panel(self) -> None:
-        self.panel.toggle()
+        self.panel.wanted = not self.panel.display
 
 
 @asynccontextmanager
@@ -80,7 +80,7 @@ def decoded(
 
 async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
     async with shown((140, 50)) as (panel, _):
-        assert "the next answer" in told(panel)
+        assert EXPLAINED in told(panel)
         nothing = "\x1b[31m is not a draft."
         panel.no_draft = nothing
         panel.ready(recorded.ready(answer))
@@ -95,7 +95,7 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
         assert last.forecast is not None
         assert DOING[last.forecast.reason] in " ".join(text.split())
         panel.clear()
-        assert "the next answer" in told(panel)
+        assert EXPLAINED in told(panel)
 
 
 def test_a_place_that_is_always_right_is_as_far_from_its_bar_as_others() -> None:

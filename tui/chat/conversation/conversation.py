@@ -1,6 +1,7 @@
 """The conversation: turns, answers and notes, the newest at the bottom."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Literal
 
 from textual import on
@@ -127,6 +128,12 @@ class Conversation(VerticalScroll):
         self.mount(answer)
         return answer
 
+    def drop(self, turn: Turn) -> None:
+        """Remove a turn, and the notes on it, which stand below it."""
+        below = self.children[self.children.index(turn) + 1 :]
+        notes = takewhile(lambda child: isinstance(child, Note), below)
+        self.remove_children([turn, *notes])
+
     def note(
         self,
         text: str,
@@ -225,15 +232,13 @@ class Conversation(VerticalScroll):
 
     # Where the keys go
 
-    def focus_last(self) -> bool:
-        """Walk to the newest turn; return whether there is one."""
-        turns = self.turns
-        if turns:
+    def focus_last(self) -> None:
+        """Walk to the newest turn, if there is one."""
+        if turns := self.turns:
             turns[-1].unasked = False
             self.screen.set_focus(turns[-1], scroll_visible=False)
             if not self.follows:
                 self.reader.reveal(turns[-1], -1)
-        return bool(turns)
 
     def focus_read(self) -> None:
         """Walk to the last turn in sight, where the reader is; nothing is scrolled."""
