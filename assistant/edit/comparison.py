@@ -34,8 +34,6 @@ class Comparison(NamedTuple):
     """The changes so far."""
 
     hunks: tuple[Hunk, ...]
-    reached: int
-    """The number of old lines that the new version has passed."""
 
     def count(self, sign: Sign) -> int:
         """Return how many lines were added or removed."""
@@ -62,7 +60,7 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Co
         # The context after the last group is cut to `CONTEXT`, whatever follows it.
         is_settled = tag == "equal" and end - start == CONTEXT and end + CONTEXT < reached
         hunks.append(Hunk(skipped + group[0][1] + 1, lines, is_whole or is_settled))
-    return Comparison(tuple(hunks), skipped + reached + below - len(tail))
+    return Comparison(tuple(hunks))
 
 
 def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:

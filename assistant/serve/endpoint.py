@@ -21,15 +21,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from assistant.events import Decoded, Event, Failed, Finished, Ready, Stats, Stop, Warned
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Prefill, Request
-from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
 from assistant.serve.completion_objects import Completion, Object
 from assistant.serve.completion_schema import Adapt, CompletionRequest, from_chat, parse
 from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
 from assistant.serve.guard import Guard
-from assistant.serve.last_suggestion import LastSuggestion
-from assistant.serve.response_objects import Response as ResponseObjects
-from assistant.serve.response_schema import from_response
+from assistant.serve.recent_answers import AnswerTokens, LastSuggestion
+from assistant.serve.responses import Response as ResponseObjects
+from assistant.serve.responses import from_response
 from assistant.serve.text_completion import NativeCompletion, TextCompletion, from_text
 from assistant.service import EventStream
 from models.errors import Cancelled

@@ -21,7 +21,6 @@ class Measured:
     """Seconds of decoding by tokens, after each round."""
     steps_s: float = 0.0
     """Seconds of the draft's steps, as the papers mean them: without its reading of the prompt."""
-    notice: str | None = None  # what goes on differently from what was asked
 
     def seconds_to(self, tokens: int) -> float:
         """Return how long decoding took up to so many tokens; those of a round come evenly."""

@@ -124,13 +124,11 @@ class TrialLane(NamedTuple):
             ModelError: the models could not continue.
             Cancelled: it was stopped.
         """
-        pace, notices = dict[int, float](), list[str]()
+        pace = dict[int, float]()
         for event in heard:
             match event:
                 case events.Decoded(stats=stats):
                     pace.setdefault(stats.generated_tokens, stats.decode_s)
-                case events.Warned(text):
-                    notices.append(text)
                 case events.Failed(message, kind):
                     if kind != ContextFull.__name__:
                         raise ModelError(message)
@@ -139,8 +137,7 @@ class TrialLane(NamedTuple):
                     if stop is events.Stop.CANCELLED:
                         raise Cancelled
                     steps_s = self.recording.steps_s - self.before_s if self.recording else 0.0
-                    warning = " ".join(notices) or None
-                    return Measured(text, str(stop), stats, pace, steps_s, warning)
+                    return Measured(text, str(stop), stats, pace, steps_s)
         raise AssertionError("an answer ends in one of them")
 
 

@@ -33,8 +33,10 @@ def test_the_hunks_lead_from_the_old_version_to_the_new(old, new):
 
 @given(lines_, lines_, st.integers(0, 30))
 def test_of_a_version_under_way_nothing_is_removed_after_its_end(old, new, count):
-    comparison = compare(old, new[:count], is_whole=False)
-    assert applied(old[: comparison.reached], comparison) == new[:count]
+    result = applied(old, compare(old, new[:count], is_whole=False))
+    rest = result[len(new[:count]) :]
+    assert result == [*new[:count], *rest]
+    assert rest == old[len(old) - len(rest) :]
 
 
 def test_a_hunk_is_settled_once_enough_follows_that_is_unchanged():

@@ -9,12 +9,12 @@ import pytest
 
 from assistant.decoding.warp import warp
 from assistant.request import Message, Request, Tool, ToolCall
-from assistant.serve.answer_tokens import AnswerTokens
 from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import MOST_MESSAGES, CompletionRequest, from_chat, parse
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
 from assistant.serve.dialect import MOST_NOTICES
-from assistant.serve.response_schema import from_response
+from assistant.serve.recent_answers import AnswerTokens
+from assistant.serve.responses import from_response
 from assistant.serve.text_completion import from_text
 from tests.assistant.serve.conftest import finished
 

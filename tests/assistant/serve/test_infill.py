@@ -23,7 +23,7 @@ from assistant.prompt.infill import FarSuffix, InfillPrompt, suffix_tokens
 from assistant.request import EngineArgs, Infill, Message, Request
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
-from assistant.serve.last_suggestion import LastSuggestion
+from assistant.serve.recent_answers import LastSuggestion
 from assistant.serve.text_completion import from_text
 from models.base import common_prefix
 from tests import tiny

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from assistant.request import Request, ToolCall
 from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import CompletionRequest, parse
-from assistant.serve.response_schema import from_response
+from assistant.serve.responses import from_response
 from tests.assistant.serve.conftest import Running
 
 PLACE = {"place": {"enum": ["Rome", "Oslo"]}}
@@ -172,6 +172,6 @@ def test_a_stream_of_events_that_breaks_says_so(running: Running, monkeypatch: A
     def broken(*_: object) -> None:
         raise LookupError
 
-    monkeypatch.setattr("assistant.serve.response_objects._usage", broken)
+    monkeypatch.setattr("assistant.serve.responses._usage", broken)
     with pytest.raises(openai.APIError, match="bug in specchat: LookupError"):
         events(running)

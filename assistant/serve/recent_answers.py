@@ -1,7 +1,7 @@
-"""The tokens of recent answers.
+"""What is remembered of recent answers: the tokens of each, and what an editor was suggested last.
 
 Clients send answers back as text. Tokenising it again may give other tokens than were decoded, but
-the caches hold the decoded ones.
+the caches hold the decoded ones. And the next suggestion is often the rest of the last one.
 """
 
 from collections import OrderedDict
@@ -11,9 +11,11 @@ from dataclasses import replace
 import msgspec
 
 from assistant.events import Finished
-from assistant.request import Message, ToolCall
+from assistant.request import Message, Request, ToolCall
+from assistant.serve.completion_objects import AnswerDeltas
 
 MAX_ANSWERS_REMEMBERED = 64  # in memory alone
+LONGEST = 2_000  # characters of a prediction: no suggestion has more
 _AnswerKey = tuple[str, tuple[tuple[str, bytes], ...]]
 
 
@@ -53,3 +55,26 @@ def _canonical_json(arguments: str) -> bytes:
         return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic")
     except (ValueError, RecursionError):
         return arguments.encode()
+
+
+class LastSuggestion:
+    """Remember the last answer to a gap, and predict the next one by it."""
+
+    def __init__(self) -> None:
+        self._before, self._prediction = "", ""
+        self._answer = AnswerDeltas()
+
+    def predict(self, request: Request, answer: AnswerDeltas) -> Request:
+        """Return a request with the rest of the last suggestion, if the text agrees with it so far.
+
+        `answer` is the one that the request will have. One that was replaced before it had a text
+        leaves what was predicted for it.
+        """
+        suggested = self._answer.text
+        if self._answer.end is None and self._prediction.startswith(suggested):
+            suggested = self._prediction
+        before = "".join(message.content for message in request.messages)
+        agrees = (self._before + suggested).startswith(before)
+        rest = (self._before + suggested)[len(before) :][:LONGEST] if agrees else ""
+        self._before, self._prediction, self._answer = before, rest, answer
+        return replace(request, prediction=rest)
