@@ -1,7 +1,7 @@
 """A conversation without a screen: questions, the answer under way, and tool calls."""
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +137,11 @@ class ChatSession:
             self.tool_loop.apply_pending_setting()
         return question
 
+    def read_folders(self, attachments: Iterable[Attachment]) -> None:
+        """Start to read the folders of a question, of which some may have changed."""
+        if self.folders is not None and (stale := self.folders.take_stale(attachments)):
+            self._start(self.folders.read(stale))
+
     def answer(self) -> None:
         """Have the end of the branch answered."""
         self._request_answer(self.requests.answer)
@@ -217,14 +222,18 @@ class ChatSession:
                     if not self.requests.expects_model:
                         self._emit(events.NeedsModel())
                     return
+                answer, is_due = self._next, partial(self._is_due, self._next)
                 await self.tool_loop.refresh_tools()
                 if self.folders is not None:
-                    await self.folders.look_up(self.branch, self.requests.model, lambda: self.waits)
-                if self._next is not None and self.requests.model:  # it was not withdrawn meanwhile
-                    answer, self._next, self._question = self._next, None, None
+                    await self.folders.look_up(self.branch, self.requests.model, is_due)
+                if is_due():  # it was not withdrawn meanwhile
+                    self._next = self._question = None
                     await answer()
         finally:
             self._is_running = False
+
+    def _is_due(self, answer: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        return self._next is answer and self.requests.model is not None
 
     def _start_loop(self) -> None:
         if not self._is_running:
@@ -233,6 +242,7 @@ class ChatSession:
 
     def _request_answer(self, answer: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.tool_loop.close_approval()
+        self.read_folders(self.branch.leaf.attachments if self.branch.leaf else ())
         self._next = answer
         self._start_loop()
 

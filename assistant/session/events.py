@@ -65,13 +65,6 @@ class ApprovalClosed:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolsStarting:
-    """Show that tools are being started, or that they have been."""
-
-    over: bool
-
-
-@dataclass(frozen=True, slots=True)
 class InputRestored:
     """Put a text that was not answered back where the user types."""
 
@@ -92,8 +85,8 @@ class NeedsModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Indexing:
-    """Show that a folder is read, and how far; None: it has been, and there may be news of it."""
+class Preparing:
+    """Show that a folder is read or tools start, and how far; None: that is over, with its news."""
 
     text: str
     fraction: float | None
@@ -101,7 +94,7 @@ class Indexing:
 
 SessionEvent = (
     PathShown | Added | Changed | Removed | AnswerEnded | FullyAnswered | ApprovalRequested
-    | ApprovalClosed | ToolsStarting | InputRestored | NotSaved | NeedsModel | Indexing
+    | ApprovalClosed | InputRestored | NotSaved | NeedsModel | Preparing
     | Event
 )  # fmt: skip
 Emit = Callable[[SessionEvent], None]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from assistant.events import Warned
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import before_question
-from assistant.session.events import Changed, Emit, Indexing
+from assistant.session.events import Changed, Emit, Preparing
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError
@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # most conversations are about no folder
 
 FRESH_S = 30.0
 """Seconds for which an index is not brought up to date again."""
+LOOK_EVERY_S = 0.05
+"""Seconds between two looks at whether the folders of a question have been read."""
 UNMEASURED_S = 0.01
 """Seconds that a token is taken to be read in before any was."""
 PASSAGE = 350
@@ -44,34 +46,37 @@ class FolderRetriever:
         self._emit, self._settings = emit, settings
         self._read: dict[str, float] = {}  # time of the last indexing; inf while indexing
         self._news: dict[str, str] = {}  # what was shown of each
+        self._progress = Preparing("", 0.0)  # of the folder that is being read
 
     def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
         """Return the folders that a question with these attachments is about."""
         attached = (file.name for file in attachments if file.is_folder and not file.text)
         return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
 
-    def stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
-        """Return those that were not read for a while, and are not being read."""
+    def take_stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
+        """Return those to `read` now: they were not read for a while, and are not being read."""
         now = monotonic()
-        return tuple(n for n in self.names(attachments) if now - self._read.get(n, -inf) > FRESH_S)
+        stale = tuple(n for n in self.names(attachments) if now - self._read.get(n, -inf) > FRESH_S)
+        self._read.update(dict.fromkeys(stale, inf))
+        return stale
 
     async def read(self, names: Sequence[str]) -> None:
         """Bring the indexes of folders up to date; say how far that is, and then what is new."""
         from assistant.passages.folder_index import update
 
-        self._read.update(dict.fromkeys(names, inf))
         for name in names:
-            news = ""
+            news, self._progress = "", Preparing(f"reading {name}", 0.0)
             try:
                 async for done, of, _ in update(located(name), cache_dir() / "passages"):
                     text = f"reading {name}: {done:,} of {of:,} files"
-                    self._emit(Indexing(text, done / max(of, 1)))
+                    self._progress = Preparing(text, done / max(of, 1))
+                    self._emit(self._progress)
                 news = _known(name)
             except StorageError as error:
                 self._emit(Warned(str(error)))
             finally:
                 self._read[name] = monotonic()
-            self._emit(Indexing(news if news != self._news.get(name) else "", None))
+            self._emit(Preparing(news if news != self._news.get(name) else "", None))
             self._news[name] = news
 
     async def look_up(
@@ -79,17 +84,21 @@ class FolderRetriever:
     ) -> None:
         """Find passages for the question at the end of a branch, attach them, and show that.
 
-        Nothing is done where that was done before, or if it is not `wanted` any more then.
+        The question waits for folders that are being read. Nothing is done where that was done
+        before, or if it is not `wanted` any more then.
         """
         latest = branch.leaf
         if model is None or latest is None or latest.role != "user":
             return
         if any(attachment.number for attachment in latest.attachments):
             return
-        before = branch.records[:-1]
+        names, before = self.names(latest.attachments), branch.records[:-1]
+        while wanted() and inf in map(self._read.get, names):
+            self._emit(self._progress)
+            await asyncio.sleep(LOOK_EVERY_S)
         attachments, instead = await self.find(latest.content, latest.attachments, before, model)
         question = branch.leaf
-        if not wanted() or question is None or question.content != latest.content:
+        if not wanted() or question is None:
             return  # it was withdrawn
         for note in self._notes(question.attachments, attachments, instead):
             self._emit(Warned(note))
@@ -157,8 +166,8 @@ class FolderRetriever:
         for name in names:
             if not located(name).is_dir():
                 notes.append(f"{name} is missing, or is not a folder.")
-            elif not (state := _index(name).state).is_current:
-                notes.append(f"{name} is still being read; {_files(state.files)} so far.")
+            elif not _index(name).state.is_current:
+                notes.append(f"{name} could not be read to its end.")
                 nothing = "Nothing that was read"
         notes += [
             f"“{no}” is nowhere there; “{other}” was looked for." for no, other in instead.items()
@@ -187,12 +196,9 @@ def _known(name: str) -> str:
     state = _index(name).state
     more = " …" * (state.skipped_count > len(state.skipped[:2]))
     skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped[:2])}{more}"
-    asked = f"{name} can be asked about: {_files(state.files)}."
+    files = "1 file" if state.files == 1 else f"{state.files:,} files"
+    asked = f"{name} can be asked about: {files}."
     return asked + skipped * bool(state.skipped)
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
 
 
 def _index(name: str) -> "FolderIndex":

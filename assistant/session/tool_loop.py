@@ -87,11 +87,11 @@ class ToolLoop:
         """List the tools that there are now, and warn which servers fail."""
         if not self.enabled:
             return
-        self._emit(events.ToolsStarting(over=False))
+        self._emit(events.Preparing("starting the tools", 0.0))
         try:
             await self.tools.refresh()
         finally:
-            self._emit(events.ToolsStarting(over=True))
+            self._emit(events.Preparing("", None))
         for failure in self.tools.new_failures():
             self._emit(Warned(failure))
 

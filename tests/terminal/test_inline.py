@@ -271,6 +271,7 @@ def test_a_name_with_an_at_sign_is_attached_if_it_is_there_and_text_otherwise(
 ) -> None:
     (tmp_path / "file.txt").write_text("blue")
     (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "air.md").write_text("Zeppelins are moored at dusk.")
     place = {"cwd": tmp_path, "PYTHONPATH": str(Path.cwd())}
     terminal = Inline(tmp_path, *models, "--max-tokens", "5", **place)
     terminal.shows(READY)
@@ -283,9 +284,13 @@ def test_a_name_with_an_at_sign_is_attached_if_it_is_there_and_text_otherwise(
     terminal.press("More\r")
     terminal.until(lambda screen: screen.count(DONE) == 2)
     assert "  with notes/" not in terminal.text
+    terminal.press("Where are zeppelins moored, by @notes?\r")  # which waits until it is read
+    terminal.until(lambda screen: screen.count(DONE) == 3)
     terminal.press(f"/open {'9' * 30}\r")
-    terminal.shows("Say which: /open NUMBER")
+    terminal.shows("notes/ can be asked about: 1 file.", "Say which: /open NUMBER")
     terminal.leave()
+    *_, question, _ = store_at(tmp_path).path(1)
+    assert [file.title for file in question.attachments] == ["notes/", "[1] notes/air.md:1"]
 
 
 def test_no_other_conversation_is_opened_while_an_answer_is_under_way(

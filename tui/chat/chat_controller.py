@@ -128,7 +128,7 @@ class ChatController:
         """Update the rest of the screen to the conversation that was opened."""
         self.unsent.go()
         self.view.list_chats()
-        self.update_folders()
+        self.session.read_folders(self.widgets.prompt.attachments)
         self.prefill_soon()
         self.widgets.refresh_bindings()
 
@@ -248,12 +248,6 @@ class ChatController:
                 store.remember(SUGGESTED, "1")
 
     # Prefill while the user reads and types, so that the answer starts sooner
-
-    def update_folders(self) -> None:
-        """Update stale indexes of the folders that questions are about."""
-        folders = self.session.folders
-        if folders and (stale := folders.stale(self.widgets.prompt.attachments)):
-            self.program.follow(folders.read(stale))
 
     def prefill_soon(self) -> None:
         """Prefill the conversation, the attachments and the typed text once the user pauses."""

@@ -176,7 +176,7 @@ class ChatScreen(ChatWidgets):
     def edited(self) -> None:
         """Dim the suggestions while something is typed, and prefill it."""
         self.conversation.set_class(bool(self.prompt.text), "-typing")
-        self.controller.update_folders()
+        self.session.read_folders(self.prompt.attachments)
         self.controller.prefill_soon()
 
     @on(Editor.Unused)

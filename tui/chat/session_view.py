@@ -104,13 +104,11 @@ class SessionView:
             case events.ApprovalClosed() if self.approval is not None:
                 self.approval.remove()
                 self.approval = None
-            case events.ToolsStarting(over):
-                activity = None if over else Activity("starting the tools", 0.0)
-                self._screen.status.show(activity=activity)
-            case events.Indexing(text, fraction):
-                if self.session.idle:  # an answer has a progress of its own
-                    activity = None if fraction is None else Activity(text, fraction)
-                    self._screen.status.show(activity=activity)
+            case events.Preparing(text, fraction):
+                if self.session.idle or self.session.waits:  # an answer has its own progress
+                    self.show_idle(self.session.idle)
+                    if fraction is not None:
+                        self._screen.status.show(activity=Activity(text, fraction))
                 if text and fraction is None:
                     self._screen.notify(safe(text), timeout=8, markup=False)
             case events.AnswerEnded():
@@ -228,5 +226,5 @@ class SessionView:
 
     def show_idle(self, idle: bool) -> None:
         """Show that nothing is under way, or that a question waits for the model."""
-        if self._screen.status.state.loaded and not self._streaming:
+        if not (self.session.requests.expects_model or self._streaming):
             self._screen.status.show(activity=None if idle else WAITING)

@@ -99,6 +99,7 @@ class InlineChat:
             with signals_leave(self._leave):
                 self.start(self.load())
                 self.start(self._save_regularly())
+                self.session.read_folders(())
                 await prompt.run()
         finally:
             self.session.shutdown()
@@ -186,6 +187,7 @@ class InlineChat:
         """Attach texts and folders to the next question; each replaces one of its name."""
         texts = {file.whole.name: file.whole for file in (*self.attachments, *files)}
         self.attachments = [file for file in texts.values() if not file.number]
+        self.session.read_folders(self.attachments)
 
     def attach(self, file: Attachment) -> None:
         """Attach a text or a folder to the next question, and say so."""

@@ -186,10 +186,9 @@ class Scrollback:
                 given = [f"  {name}: {value}" for name, value in arguments(call)]
                 self.note("\n".join([f"Tool call: {call.name}", *given, access(tool)]))
                 self.note("Run it? y: yes, c: always in this conversation, a: always, Enter: no")
-            case events.ToolsStarting(over):
-                self.show_status(activity=None if over else Activity("starting the tools", 0.0))
-            case events.Indexing(text, fraction):
+            case events.Preparing(text, fraction):
                 self.show_status(activity=None if fraction is None else Activity(text, fraction))
+                self.note(text if fraction is None else "", MUTED)
             case events.AnswerEnded():
                 self.show_status(activity=None)
 

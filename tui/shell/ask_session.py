@@ -2,12 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import ceil
 from time import monotonic
-from typing import Any
 
 import click
 from rich.text import Text
@@ -69,8 +68,7 @@ class AskSession:
         """The models, once they are loaded."""
         self.answers = [ReceivedAnswer()]
         """The answers; all but the last made tool calls."""
-        self._folders = FolderRetriever(self._handle, lambda: settings)
-        self._jobs: list[Coroutine[Any, Any, None]] = []
+        self._jobs: list[asyncio.Task[None]] = []
         self._saved_at = monotonic()
         request = replace(
             settings.request(), stop_strings=tuple(stop_strings), constraint=constraint
@@ -78,13 +76,13 @@ class AskSession:
         self.session = ChatSession(
             self._handle,
             console.do,
-            self._jobs.append,
+            lambda job: self._jobs.append(console.begin(job)),
             continued.store if continued else None,
             tools,
             lambda: request,
             answers_at_limit=True,
             writes=continued is not None and continued.keeps,
-            folders=self._folders,
+            folders=FolderRetriever(self._handle, lambda: settings),
         )
         """The session of the conversation; a new one unless one is continued."""
         console.closing.append(self.session.tool_loop.tools.close)
@@ -97,12 +95,9 @@ class AskSession:
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
         try:
-            stale = self._folders.stale(())
-            reading = self._console.begin(self._folders.read(stale)) if stale else None
+            self.session.read_folders(())
             self.ready = self.ready or self._load()
             self.session.ready(self.ready.target)
-            if reading:
-                self._console.wait(reading)
             if self._name and not self._quiet:
                 self._console.hide_progress()
                 click.echo(f"==> {one_line(self._name)} <==")
@@ -127,7 +122,7 @@ class AskSession:
         setup = replace(setup, measure=chooses_by_time)
         if settings.mode == "ars" and not settings.draft:  # no key changes the mode here
             setup, no_draft = replace(setup, draft=None), None
-        ready: Ready = console.run(setup, self._show_warning, keeps=False)
+        ready: Ready = console.run(setup, self._handle, keeps=False)
         check_thinking(settings, ready)
         if settings.draft or (settings.mode != "ars" and console.console.is_terminal):
             self._print(outlook.missing(no_draft, ready, settings))
@@ -157,10 +152,6 @@ class AskSession:
 
     # Events of the engine and the session
 
-    def _show_warning(self, event: object) -> None:
-        if isinstance(event, Warned):
-            self._print(event.text)
-
     def _handle(self, event: events.SessionEvent) -> None:
         console = self._console
         match event:
@@ -171,8 +162,6 @@ class AskSession:
             case Failed():
                 self._failed = event
                 self._printing.cut()  # the text so far ends with a line break
-            case events.ToolsStarting(over=False):
-                console.keeps = False
             case events.ApprovalRequested():
                 console.keeps = False  # nothing runs: Ctrl-C ends the program
                 self._ask_approval(event)
@@ -194,7 +183,8 @@ class AskSession:
                     from assistant.session.support import check
 
                     self.answers[-1].unsupported = check(record, path).warnings
-            case events.Indexing(text, fraction):
+            case events.Preparing(text, fraction):
+                console.keeps = False
                 self._print(text, "dim") if fraction is None else console.show_progress(text)
             case Warned(text, severity) if severity != "error":
                 self._print(text)

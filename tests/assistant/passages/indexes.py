@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -38,6 +38,20 @@ async def update_here(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]
     for line in progress.getvalue().splitlines():
         message = json.loads(line)
         yield IndexProgress(message["done"], message["of"], index / message["path"])
+
+
+def updated_after(
+    event: asyncio.Event,
+) -> Callable[[Path, Path], AsyncIterator[IndexProgress]]:
+    """Return what does so once an event is set."""
+
+    async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
+        yield IndexProgress(0, 2, folder / "air.md")
+        await event.wait()
+        async for progress in update_here(folder, cache):
+            yield progress
+
+    return update
 
 
 async def updated(folder: Path, cache: Path) -> list[str]:

@@ -13,15 +13,15 @@ from assistant.engine.profile import PROFILES
 from assistant.passages import folder_index
 from assistant.passages.folder_index import IndexProgress
 from assistant.session import folder_retriever
-from assistant.session.events import Changed, Indexing
-from assistant.session.folder_retriever import FolderRetriever, shown
+from assistant.session.events import Changed, Preparing
+from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import CITING
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from models.errors import StorageError
 from models.files.disk import Records
 from models.files.places import cache_dir
-from tests.assistant.passages.indexes import update_here
+from tests.assistant.passages.indexes import update_here, updated_after
 from tests.assistant.session.stage import MODEL, Stage
 from tests.patience import WAIT_S
 
@@ -68,7 +68,6 @@ async def _until(condition) -> None:
 
 async def test_passages_that_fit_stand_before_the_question_with_their_path() -> None:
     made = stage()
-    await read(made)
     content = await ask(made, "Where are zeppelins moored?", NOTES)
     place, _, rest = content.partition("\n")
     assert place.startswith("[1] notes/air.md:")
@@ -88,7 +87,6 @@ async def test_passages_that_fit_stand_before_the_question_with_their_path() -> 
 
 async def test_the_next_question_repeats_no_passage_and_an_answer_may_cite_an_earlier_one() -> None:
     made = stage()
-    await read(made)
     await ask(made, "Where are zeppelins moored?", NOTES)
     await made.answer("In Lima [1].")
     content = await ask(made, "Are zeppelins moored at dusk?", NOTES, count=2)
@@ -100,7 +98,6 @@ async def test_the_next_question_repeats_no_passage_and_an_answer_may_cite_an_ea
 
 async def test_another_answer_is_to_the_same_passages(notes: Path) -> None:
     made = stage()
-    await read(made)
     content = await ask(made, "Where are zeppelins moored?", NOTES)
     await made.answer("In Lima [1].")
     (notes / "air.md").unlink()
@@ -114,7 +111,6 @@ async def test_another_answer_is_to_the_same_passages(notes: Path) -> None:
 
 async def test_a_question_that_the_folder_says_nothing_about_is_said_to_be_one() -> None:
     made = stage()
-    await read(made)
     assert await ask(made, "How is bread baked?", NOTES) == "How is bread baked?"
     assert made.notes == ["Nothing in notes/ is about this; answered without it."]
     await made.answer("In an oven [1].")
@@ -123,7 +119,6 @@ async def test_a_question_that_the_folder_says_nothing_about_is_said_to_be_one()
 
 async def test_the_word_searched_instead_of_a_misspelled_one_is_noted() -> None:
     made = stage()
-    await read(made)
     assert BIRDS.strip() in await ask(made, "Where are zepelins mooored?", NOTES)
     assert made.notes == [
         "“zepelins” is nowhere there; “zeppelins” was looked for.",
@@ -141,7 +136,6 @@ async def test_of_two_versions_both_stand_there_and_the_newer_is_said_to_be(note
         os.utime(notes / f"{name}.md", ns=(changed, changed))
     made = stage()
     made.session.ready(replace(MODEL, n_ctx=4 * folder_retriever.PASSAGE))
-    await read(made)
     content = await ask(made, "How often is the boiler looked at?", NOTES)
     assert "every 30 days" in content
     assert "every 14 days" in content
@@ -156,7 +150,6 @@ async def test_the_last_questions_say_what_the_next_one_is_about(notes: Path) ->
     for beast in ("okapi", "lemur", "tapir"):
         (notes / f"{beast}.md").write_text(f"The {beast} costs money. Its food costs more money.")
     made = stage()
-    await read(made)
     for count, text in enumerate(["What does the lemur cost?", "Thanks.", "And its food?"], 1):
         content = await ask(made, text, NOTES, count=count)
         await made.answer("It is written there.")
@@ -165,19 +158,48 @@ async def test_the_last_questions_say_what_the_next_one_is_about(notes: Path) ->
 
 async def test_folders_of_the_settings_are_searched_for_every_question(notes: Path) -> None:
     made = stage(Settings(about=(notes,)))
-    await read(made, shown(notes))
     assert f"{notes}/air.md:" in await ask(made, "Where are zeppelins moored?")
     await made.answer("In Lima.")
 
 
-async def test_a_question_asked_meanwhile_is_told_what_is_known() -> None:
+@pytest.fixture
+def is_read(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Have the folder be read only once this is set."""
+    event = asyncio.Event()
+    monkeypatch.setattr(folder_index, "update", updated_after(event))
+    return event
+
+
+async def _waits(made: Stage, text: str, *attachments: Attachment) -> None:
+    made.session.submit(text, attachments)
+    await asyncio.sleep(3 * folder_retriever.LOOK_EVERY_S)
+    assert made.told(Preparing)[-1].text == "reading notes/: 0 of 2 files"
+    assert made.requests == []
+
+
+async def test_a_question_waits_until_its_folder_is_read(is_read: asyncio.Event) -> None:
     made = stage()
-    await ask(made, "Where are zeppelins moored?", NOTES)
-    assert made.notes == [
-        "notes/ is still being read; 0 files so far.",
-        "Nothing that was read in notes/ is about this; answered without it.",
-    ]
-    await made.answer("Where?")
+    await _waits(made, "What does a walrus eat?", NOTES)
+    made.session.stop()
+    await _waits(made, "Where are zeppelins moored?", NOTES)
+    is_read.set()
+    await asyncio.wait_for(_until(lambda: made.requests), WAIT_S)
+    await made.rest()
+    assert BIRDS.strip() in made.requests[0].messages[-1].content
+    assert made.notes == []
+    await made.answer("In Lima [1].")
+
+
+async def test_a_question_that_waits_for_a_folder_is_taken_back_and_another_asked(
+    is_read: asyncio.Event,
+) -> None:
+    made = stage()
+    await _waits(made, "Where are zeppelins moored?", NOTES)
+    made.session.stop()
+    assert made.restored_inputs == ["Where are zeppelins moored?"]
+    assert await ask(made, "Why?") == "Why?"
+    await made.answer("Because.")
+    assert not is_read.is_set()
 
 
 CALM = "The wind is weak in the morning, and it turns at noon.\n" * 12
@@ -213,7 +235,6 @@ async def test_passages_of_a_pdf_have_its_pages() -> None:
 async def test_a_text_and_a_folder_are_searched_together() -> None:
     made = stage()
     made.session.ready(replace(MODEL, n_ctx=8192))
-    await read(made)
     content = await ask(made, "Where are zeppelins moored?", NOTES, ASKED)
     assert "] notes/air.md:1" in content
     assert "] air.md:1" in content
@@ -237,7 +258,6 @@ async def test_a_folder_that_is_gone_is_named(notes: Path) -> None:
     made = stage()
     await read(made)
     notes.rename(notes.with_name("elsewhere"))
-    await read(made)
     await ask(made, "Where are zeppelins moored?", NOTES)
     assert made.notes[0] == "notes/ is missing, or is not a folder."
     await made.answer("Where?")
@@ -286,35 +306,39 @@ async def test_reading_a_folder_is_shown_and_what_it_holds_is_said_once(notes: P
     (notes / "pipe.md").symlink_to("/dev/null")
     made = stage()
     await read(made)
-    assert "reading notes/: 1 of 2 files" in [each.text for each in made.told(Indexing)]
+    assert "reading notes/: 1 of 2 files" in [each.text for each in made.told(Preparing)]
     await read(made)
-    said = [each.text for each in made.told(Indexing) if each.fraction is None]
+    said = [each.text for each in made.told(Preparing) if each.fraction is None]
     assert said[0].startswith("notes/ can be asked about: 2 files. Left out: 1. ")
     assert "pipe.md" in said[0]
     assert said[1:] == [""]
 
 
 async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = stage()
-    folders = made.session.folders
+    folders = stage().session.folders
     assert folders is not None
-    assert folders.stale([NOTES]) == ("notes/",)
-    running = asyncio.ensure_future(folders.read(["notes/"]))
-    await asyncio.sleep(0)
-    assert folders.stale([NOTES]) == ()
-    await running
-    assert folders.stale([NOTES]) == ()
+    assert folders.take_stale([NOTES]) == ("notes/",)
+    assert folders.take_stale([NOTES]) == ()
+    await folders.read(["notes/"])
+    assert folders.take_stale([NOTES]) == ()
     monkeypatch.setattr(folder_retriever, "FRESH_S", -1.0)
-    assert folders.stale([NOTES]) == ("notes/",)
+    assert folders.take_stale([NOTES]) == ("notes/",)
 
 
-async def test_an_index_that_cannot_be_written_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_folder_whose_index_cannot_be_written_is_not_said_to_have_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
         raise StorageError("The index cannot be written.")
         yield
 
     monkeypatch.setattr(folder_index, "update", update)
     made = stage()
-    await read(made)
-    assert made.notes == ["The index cannot be written."]
-    assert made.told(Indexing) == [Indexing("", None)]
+    await ask(made, "Where are zeppelins moored?", NOTES)
+    assert made.notes == [
+        "The index cannot be written.",
+        "notes/ could not be read to its end.",
+        "Nothing that was read in notes/ is about this; answered without it.",
+    ]
+    assert made.told(Preparing)[-1] == Preparing("", None)
+    await made.answer("Where?")

@@ -1,5 +1,6 @@
 """Asking a folder in the chat: attached by name, kept for the next question, sources shown."""
 
+import asyncio
 import stat
 from functools import partial
 from pathlib import Path
@@ -11,9 +12,9 @@ from assistant.passages import folder_index
 from assistant.request import EngineArgs
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
-from assistant.session.events import Indexing
+from assistant.session.events import Preparing
 from assistant.store.values import BY_PASSAGES, Attachment
-from tests.assistant.passages.indexes import update_here
+from tests.assistant.passages.indexes import update_here, updated_after
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tests.tui.chat.prompting import at_the_prompt
 from tests.tui.chat.turns import characters
@@ -133,10 +134,9 @@ async def test_a_folder_is_asked_about_until_it_is_removed() -> None:
 
 
 async def ask(chat: Chat, text: str = "Where are zeppelins moored?") -> None:
-    """Ask about the folder, once it is read."""
+    """Ask about the folder."""
     await chat.ready()
     chat.prompt.attached.add(NOTES)
-    await chat.until(lambda: any("2 files" in text for text in chat.told))
     await chat.ask(text)
 
 
@@ -265,6 +265,24 @@ async def test_passages_that_fit_are_prefilled_while_the_question_is_typed(pair:
         )
 
 
+async def test_a_question_waits_for_its_folder_and_esc_brings_it_back(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_read, question = asyncio.Event(), "Where are zeppelins moored?"
+    monkeypatch.setattr(folder_index, "update", updated_after(is_read))
+    async with open_chat(*pair, says="In Lima [1].") as chat:
+        chat.prompt.attached.add(NOTES)
+        for _ in range(2):
+            await chat.send(question)
+            await chat.until(lambda: "reading notes/: 0 of 2 files" in chat.shown("Status")[0])
+            await chat.press("escape")
+            await chat.until(lambda: chat.prompt.text == question)
+            assert chat.prompt.attachments == (NOTES,)
+        await chat.press("enter")
+        is_read.set()
+        await chat.until(lambda: any("[1] notes/air.md:" in text for text in chat.shown(".chips")))
+
+
 async def test_a_folder_that_is_read_during_an_answer_leaves_its_progress_on_the_screen(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,7 +292,7 @@ async def test_a_folder_that_is_read_during_an_answer_leaves_its_progress_on_the
         show, status = chat.screen.controller.view.show, chat.screen.status
         show(Prefilled("target", 5, 10))
         before = status.state.activity
-        for event in (Indexing("reading notes/: 1 of 2 files", 0.5), Indexing("Read.", None)):
+        for event in (Preparing("reading notes/: 1 of 2 files", 0.5), Preparing("Read.", None)):
             show(event)
             assert status.state.activity == before is not None
         await chat.until(lambda: "Read." in chat.told)
