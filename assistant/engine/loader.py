@@ -164,11 +164,16 @@ class Loader:
         return source
 
     def _can_defer(self, target: NativeModel, profile: Profile | None) -> bool:
-        """Return whether an answer may begin without the draft: not if its costs are unknown."""
+        """Return whether an answer may begin without the draft.
+
+        It may if the draft is sure to be of use: its costs are known, or it was made for a target.
+        """
         draft = self.setup.draft
         if not (draft and draft.is_file() and target.can_roll_back and target.rollback is None):
             return False
-        return profile is None or profile.is_clear or profile.is_typical
+        if profile is None or profile.is_clear:
+            return True
+        return profile.is_typical and chat_header(draft).serves is not None
 
     def _expected_draft(self) -> ModelInfo:
         """Describe the draft before it is loaded."""
