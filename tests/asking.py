@@ -42,7 +42,7 @@ class NearWorker(WorkerProcess):
 
     def kill(self) -> None: ...
 
-    async def close(self, grace_s: float = WAIT_S) -> int | None:
+    async def close(self) -> int | None:
         await asyncio.to_thread(self.engine.close)
         return 0
 

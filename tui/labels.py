@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from assistant.calling.formats import read_json
 from assistant.events import Stats, Tally
 from assistant.request import Mode, ToolCall
 from assistant.store.values import Attachment
@@ -114,10 +115,7 @@ def weight(text: str) -> str:
 
 def arguments(call: ToolCall) -> list[tuple[str, str]]:
     """Return the names and values of a tool call's arguments."""
-    try:
-        values = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        values = None
+    values = read_json(call.arguments)
     if not isinstance(values, dict):
         return [("arguments", call.arguments)]
     return [

@@ -123,7 +123,7 @@ class WorkerProcess:
         with suppress(OverflowError):
             self._send(order)
 
-    async def close(self, grace_s: float = EXIT_GRACE_S) -> int | None:
+    async def close(self) -> int | None:
         """Wait until the process has exited, kill it if necessary; return its exit status.
 
         None: even a kill does not end it, because it is in a system call.
@@ -132,9 +132,9 @@ class WorkerProcess:
         self._process.stdin.close()
         if self._is_starting:  # killing one that has ended would lose its exit status
             self.kill()
-        for seconds in (grace_s, EXIT_GRACE_S):
+        for _ in range(2):  # by itself, then after a kill
             with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(EXIT_GRACE_S):
                     await self._process.wait()
                     break
             self.kill()

@@ -53,8 +53,6 @@ class ChatTemplate:
         self._own = self._fallback
         self._given_up: str | None = None
         """Why the model's own template is never used."""
-        self.fails = False
-        """Whether the last conversation was rendered by a built-in template."""
         if source is None:
             self._give_up("This model has no chat template; a built-in one is used.")
             return
@@ -76,7 +74,6 @@ class ChatTemplate:
         without `variables`. Then a built-in template is used.
         """
         text, reason = self._rendered(messages, variables, ())
-        self.fails = text is None
         if text is not None:
             return text
         if self._given_up is None:

@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
@@ -134,14 +135,10 @@ class _Everything(frozenset[str]):
         return True
 
 
-class _OneByOne(JSONRPCDispatcher[Any]):
-    """Answer a server's requests one after another: each would be a task in the event loop."""
-
-    def __init__(self, read: Any, write: Any) -> None:
-        super().__init__(read, write, inline_methods=_Everything())
-
-
-client.JSONRPCDispatcher = _OneByOne  # type: ignore[attr-defined, assignment]  # it has no limit
+# A server's requests are answered one after another: each would be a task in the event loop.
+client.JSONRPCDispatcher = partial(  # type: ignore[attr-defined, assignment]  # it has no limit
+    JSONRPCDispatcher, inline_methods=_Everything()
+)
 
 
 def end_marked(mark: str) -> None:

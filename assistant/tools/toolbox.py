@@ -1,7 +1,6 @@
 """The tools of a program: those of its folders and servers, what is offered, what is approved."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -96,17 +95,12 @@ class Toolbox:
     Servers are started on demand. `offline` leaves out servers on other machines.
     """
 
-    def __init__(
-        self,
-        servers: Sequence[values.ServerSettings] = (),
-        folders: Sequence[Path] = (),
-        offline: bool = False,
-    ) -> None:
-        self._files = Files(folders)
+    def __init__(self, settings: values.ToolSettings, offline: bool = False) -> None:
+        self._files = Files(settings.folders)
         away = "It is on another machine, and specchat is set to be offline."
         self._servers = {
             server.name: Server(server, away if offline and not server.is_here else "")
-            for server in servers
+            for server in settings.servers
         }
 
     async def offered(self) -> tuple[values.OfferedTool, ...]:
@@ -156,7 +150,7 @@ class ToolSet:
         self.settings, self._names, self.opt_in = settings, names, opt_in
         self.is_available = toolbox is not None or bool(settings)
         """Whether there may be a tool."""
-        self.toolbox = toolbox or Toolbox(settings.servers, settings.folders, offline)
+        self.toolbox = toolbox or Toolbox(settings, offline)
         """What runs them."""
         self.approvals = Approvals(data_dir() / "approvals.json")
         """The approvals of tools that may run without confirmation."""
@@ -171,7 +165,7 @@ class ToolSet:
         """Take other settings; return the toolbox before, which is to be closed."""
         before, self.settings = self.toolbox, settings
         self.is_available, self.is_listed = bool(settings), False
-        self.toolbox = Toolbox(settings.servers, settings.folders, offline)
+        self.toolbox = Toolbox(settings, offline)
         return before
 
     def is_enabled(self, conversation: int | None, default: bool = False) -> bool:

@@ -13,6 +13,7 @@ from assistant.passages import file_lines
 from assistant.session.attachments import read
 from assistant.streamed_text import decode
 from assistant.tools.toolbox import Toolbox
+from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 from tests.assistant.tools.boxes import call
 
@@ -73,7 +74,7 @@ async def test_an_attached_text_is_the_one_that_is_edited_read_by_tools_and_foun
     assert new is not None
     changed = "vier – ü" if "utf" in encoding else "vier ü"
     assert file.encoded(new.text) == data.replace("four".encode(encoding), changed.encode(encoding))
-    tools = Toolbox(folders=[tmp_path])
+    tools = Toolbox(ToolSettings((tmp_path,)))
     by_tool = await call(tools, "files__read", json.dumps({"path": "file.txt"}))
     lines = [line.text for line in file_lines.lines(data, ".txt")]
     for text in (attached.text, by_tool.text, "\n".join(lines)):
@@ -89,5 +90,5 @@ async def test_binary_data_is_no_text_anywhere(tmp_path: Path, data: bytes) -> N
             opened(path)
     with pytest.raises(file_lines.UnsupportedFile, match="is not text"):
         file_lines.lines(data, ".txt")
-    by_tool = await call(Toolbox(folders=[tmp_path]), "files__read", '{"path": "file.txt"}')
+    by_tool = await call(Toolbox(ToolSettings((tmp_path,))), "files__read", '{"path": "file.txt"}')
     assert "is not text" in by_tool.text

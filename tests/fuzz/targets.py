@@ -111,7 +111,7 @@ def _rendered(data: bytes) -> object:
     text = template.render(asked)
     if not all(said in text for said in ("Be brief.", "And now?")):
         raise AssertionError("what was said is lost")
-    return text if template.fails else None
+    return text if "a built-in one is used" in (template.warning or "") else None
 
 
 def _templates() -> Iterator[bytes]:

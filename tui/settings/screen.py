@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
-from textual import on
+from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -65,6 +65,8 @@ class SettingsScreen(Dialog[None]):
         Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
     ]
 
+    app = getters.app(Program)
+
     def __init__(self, layers: Layers, use: Callable[[Layers], None]) -> None:
         """Take the settings in force."""
         super().__init__()
@@ -111,10 +113,6 @@ class SettingsScreen(Dialog[None]):
     def on_resize(self) -> None:
         """Show the keys beside the settings if there is room."""
         self._change(self.now)
-
-    @property
-    def _program(self) -> Program:
-        return cast(Program, self.app)
 
     @property
     def key(self) -> Key:
@@ -178,12 +176,12 @@ class SettingsScreen(Dialog[None]):
     def action_edit(self) -> None:
         """Open `config.toml` in the user's editor, and apply it afterwards."""
         path = self.now.config.path
-        reason = prepare(path) or self._program.edit(path)
+        reason = prepare(path) or self.app.edit(path)
         self.app.clear_notifications()  # they may be about errors that are corrected now
         for screen in self.app.screen_stack:  # Textual clears those of the top screen only
             screen.query("ToastHolder").remove()
         self._read_again()
-        self._program.warn_of_config([reason] if reason else [])
+        self.app.warn_of_config([reason] if reason else [])
 
     def _read_again(self) -> None:
         """Apply `config.toml` as it is now, unless it has errors."""
@@ -194,7 +192,7 @@ class SettingsScreen(Dialog[None]):
         except UsageError as error:
             layers, notices = self.now, [f"{error} The settings stay as they were."]
         self._change(layers)
-        self._program.warn_of_config(notices)
+        self.app.warn_of_config(notices)
 
 
 def title(name: str) -> str:

@@ -74,7 +74,7 @@ class Puppet(WorkerProcess):
 
     def kill(self) -> None: ...
 
-    async def close(self, grace_s: float = 0.0) -> int | None:
+    async def close(self) -> int | None:
         self.closed = True
         return -signal.SIGABRT
 

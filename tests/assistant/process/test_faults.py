@@ -294,7 +294,10 @@ def test_the_worker_leaves_no_core_file(setup: EngineArgs) -> None:
         assert resource.prlimit(engine.pid, resource.RLIMIT_CORE) == (0, 0)
 
 
-async def test_a_worker_without_a_parent_ends_amid_native_code(slow: EngineArgs) -> None:
+async def test_a_worker_without_a_parent_ends_amid_native_code(
+    slow: EngineArgs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assistant.process.worker_process.EXIT_GRACE_S", WAIT_S)
     worker = await WorkerProcess.start(CHAT)
     await worker.do(slow, unheard(slow))
     stream = unheard(slow)
@@ -302,7 +305,7 @@ async def test_a_worker_without_a_parent_ends_amid_native_code(slow: EngineArgs)
     while not isinstance(await anext(stream), Prepared):
         pass
     answering.cancel()
-    assert await worker.close(WAIT_S) == 0
+    assert await worker.close() == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")

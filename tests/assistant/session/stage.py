@@ -32,7 +32,7 @@ class Box(Toolbox):
     """Two tools in memory; calls last until they are cancelled while it `holds`."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(ToolSettings())
         self.tools = [offered("disk__read"), offered("disk__list", read_only=False)]
         self.called: list[str] = []
         self.cancelled: list[str] = []

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from assistant.request import ToolCall
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.values import OfferedTool, ServerReport, ServerSettings, ToolResult
+from assistant.tools.values import (
+    OfferedTool,
+    ServerReport,
+    ServerSettings,
+    ToolResult,
+    ToolSettings,
+)
 
 HERE = Path(__file__).parent
 
@@ -19,7 +25,7 @@ def odd(case: str, argument: object = "", name: str = "odd") -> ServerSettings:
 
 @asynccontextmanager
 async def opened(*servers: ServerSettings) -> AsyncIterator[Toolbox]:
-    tools = Toolbox(servers)
+    tools = Toolbox(ToolSettings(servers=servers))
     try:
         await tools.offered()
         yield tools

@@ -13,7 +13,7 @@ import pytest
 from assistant.tools import files
 from assistant.tools.files import FILE_BYTES
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.values import RESULT_CHARACTERS, ToolResult
+from assistant.tools.values import RESULT_CHARACTERS, ToolResult, ToolSettings
 from tests.assistant.tools.boxes import call
 from tests.patience import WAIT_S
 
@@ -38,19 +38,19 @@ def folder(tmp_path):
 
 
 async def use(roots: Path | list[Path], what: str, **arguments: object) -> ToolResult:
-    tools = Toolbox(folders=[roots] if isinstance(roots, Path) else roots)
+    tools = Toolbox(ToolSettings((roots,) if isinstance(roots, Path) else tuple(roots)))
     return await call(tools, f"files__{what}", json.dumps(arguments))
 
 
 async def test_without_a_folder_there_are_no_such_tools():
-    tools = Toolbox()
+    tools = Toolbox(ToolSettings())
     assert await tools.offered() == ()
     assert tools.reports() == ()
 
 
 async def test_all_are_read_only_and_an_approval_is_for_the_folders(folder, tmp_path):
-    before = await Toolbox(folders=[folder]).offered()
-    after = await Toolbox(folders=[folder, tmp_path / "more"]).offered()
+    before = await Toolbox(ToolSettings((folder,))).offered()
+    after = await Toolbox(ToolSettings((folder, tmp_path / "more"))).offered()
     assert [each.tool.name for each in before] == ["files__read", "files__list", "files__search"]
     assert all(each.read_only for each in before)
     assert not {each.fingerprint for each in before} & {each.fingerprint for each in after}
@@ -165,7 +165,9 @@ async def test_with_two_folders_a_path_has_to_be_chosen(folder, tmp_path):
     ],
 )
 async def test_arguments_that_do_not_fit_are_a_failure(folder, arguments):
-    assert (await call(Toolbox(folders=[folder]), "files__read", arguments)).state == "failed"
+    assert (
+        await call(Toolbox(ToolSettings((folder,))), "files__read", arguments)
+    ).state == "failed"
 
 
 async def test_a_list_names_a_file_that_vanishes_meanwhile(folder, monkeypatch):

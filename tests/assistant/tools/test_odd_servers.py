@@ -13,7 +13,7 @@ from assistant.request import ToolCall
 from assistant.tools import server
 from assistant.tools.server import ERROR_BYTES
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.values import RESULT_CHARACTERS, tool_result
+from assistant.tools.values import RESULT_CHARACTERS, ToolSettings, tool_result
 from tests.assistant.tools.boxes import HERE, call, names, odd, opened, report
 from tests.patience import WAIT_S
 
@@ -187,7 +187,7 @@ async def test_requests_of_a_server_are_refused():
 
 @pytest.mark.usefixtures("killed_soon")
 async def test_closing_while_a_server_starts_ends_it():
-    tools = Toolbox([odd("Silent")])
+    tools = Toolbox(ToolSettings(servers=(odd("Silent"),)))
     starting = asyncio.create_task(tools.offered())
     while not (found := psutil.Process().children(recursive=True)):
         await asyncio.sleep(0.01)

@@ -13,12 +13,12 @@ from typing import ClassVar
 import pytest
 
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.values import ServerSettings
+from assistant.tools.values import ServerSettings, ToolSettings
 from tests.assistant.tools.boxes import call, odd, opened, report
 
 
 async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts():
-    tools = Toolbox([odd("Failing", name="a"), odd("Parts")])
+    tools = Toolbox(ToolSettings(servers=(odd("Failing", name="a"), odd("Parts"))))
     assert report(tools).state == "off"
     offered = await tools.offered()
     assert offered == await tools.offered()
@@ -159,7 +159,8 @@ async def test_a_server_that_wants_a_token_says_where_it_goes():
 async def test_a_secret_that_a_server_repeats_is_hidden_and_one_that_dies_is_reported(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")  # nothing answers there
     with web() as (port, _):
-        tools = Toolbox([ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)])
+        server = ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)
+        tools = Toolbox(ToolSettings(servers=(server,)))
         (go,) = await tools.offered()
         refused = await call(tools, allowed=go)
         assert refused.text == "The server refused: You sent [secret]"
@@ -206,6 +207,6 @@ def test_headers_go_to_the_scheme_host_and_port_of_their_server_alone(url, is_to
 
 async def test_offline_leaves_out_a_server_on_another_machine():
     server = ServerSettings("web", url="http://tools.lan/", allow_host="tools.lan")
-    tools = Toolbox([server], offline=True)
+    tools = Toolbox(ToolSettings(servers=(server,)), offline=True)
     assert await tools.offered() == ()
     assert "offline" in report(tools).reason
