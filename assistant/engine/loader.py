@@ -44,16 +44,16 @@ class Loader:
         with ExitStack() as models:
             target = self._target(models)
             source, about_draft, no_draft = None, None, None
-            profile = self._profile(target, self.setup.draft)
-            is_deferred = may_defer and self._can_defer(target, profile)
+            profile, is_deferred = self._profile(target, self.setup.draft), False
             try:
+                is_deferred = may_defer and self._can_defer(target, profile)
                 if is_deferred:
                     about_draft = self._expected_draft()
                 else:
                     source = self._draft(target, models)
                     about_draft = _about("draft", cast(NativeModel, source.model))
             except ModelError as error:
-                no_draft, profile = str(error), self._profile(target, None)
+                no_draft, is_deferred, profile = str(error), False, self._profile(target, None)
             if profile:
                 if source:
                     profile.add_draft(cast(NativeModel, source.model))

@@ -154,3 +154,15 @@ def test_a_new_draft_is_deferred_if_it_was_made_for_a_target_and_costs_are_typic
     assert end(events_of(assistant, request(40))).stats.generated_tokens == 40
     assert assistant.draft is not None
     assert open_setup(measure=False)[0].draft is None
+
+
+@pytest.mark.parametrize("typical", [({}, {}), TYPICAL])
+def test_a_draft_that_is_no_model_is_reported_and_costs_nothing(
+    open_setup, tmp_path, monkeypatch, typical
+):
+    monkeypatch.setattr(loader, "typical_costs", lambda target, draft: typical)
+    damaged = tmp_path / "damaged.gguf"
+    damaged.write_bytes(b"GGUF")
+    assistant, ready = open_setup(draft=damaged)
+    assert str(damaged) in ready.no_draft
+    assert assistant.profile.seconds[1] == {}
