@@ -4,6 +4,7 @@ import re
 import signal
 from contextlib import suppress
 
+from assistant.process.worker_process import WorkerDied
 from assistant.request import AnyJob, EngineArgs
 from models import engines, ik
 from models.errors import ModelError
@@ -28,32 +29,24 @@ LOG = "engine.log"
 """The file in the cache folder with the output of the last process that ended."""
 
 
-def crash_message(
-    job: AnyJob,
-    exit_status: int | None,
-    output_tail: str,
-    reason: str = "",
-    loaded: EngineArgs | None = None,
-) -> str:
+def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None = None) -> str:
     """Return what happened, and what to do, as sentences for the user.
 
     Args:
         job: the job in progress; its models may be the cause.
-        exit_status: as `subprocess` has it; None if it could not be killed.
-        output_tail: the end of its output.
-        reason: why it was killed; empty if it ended by itself.
+        death: how the process ended.
         loaded: its loaded models, if the job names none.
     """
-    cause = reason or _cause(exit_status, output_tail)
+    cause = death.reason or _cause(death.status, death.output_tail)
     setup = job if isinstance(job, EngineArgs) else getattr(job, "setup", None)
     doing = ""
     if setup:
         names = " and ".join(path.name for path in (setup.target, setup.draft) if path)
         doing = f" while it {'loaded' if setup is job else 'measured'} {names}"
-    advice = _advice(setup, exit_status)
-    if exit_status in CRASHES:
+    advice = _advice(setup, death.status)
+    if death.status in CRASHES:
         advice = _without_native_build(setup or loaded) or f"{advice}{engines.without_llama()}"
-    return f"The engine's process ended{doing} ({cause}). {advice}{_logged(output_tail)}"
+    return f"The engine's process ended{doing} ({cause}). {advice}{_logged(death.output_tail)}"
 
 
 def _logged(output: str) -> str:

@@ -220,8 +220,7 @@ class EngineProcess:
                 raise _NextWorker from None
             from assistant.process.crash_message import crash_message  # seldom needed
 
-            how = death.status, death.output_tail, death.reason, self._setup
-            return self._died(crash_message(job, *how))
+            return self._died(crash_message(job, death, self._setup))
         if isinstance(end, Failed) and end.kind == OtherEngine.__name__:
             worker.kill()
             await worker.close()

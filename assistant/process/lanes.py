@@ -5,7 +5,7 @@ within a process, and `merge` orders the processes, one step at a time.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assistant.events import Failed, Finished, LaneEvent, RaceOver, RaceReady, Ready
@@ -26,15 +26,13 @@ def by_engine(job: AnyJob) -> dict[str, AnyJob]:
     return {name: replace(job, part=numbers) for name, numbers in lanes.items()}
 
 
+@dataclass
 class LanesOfProcess:
     """The lanes of one process."""
 
-    def __init__(self, stream: EventStream) -> None:
-        self.stream = stream
-        self.done: dict[int, float] = {}
-        """The work of each running lane so far."""
-        self.end: Any = None
-        """Its last event, after it has ended."""
+    stream: EventStream
+    done: dict[int, float] = field(default_factory=dict)  # the work of each running lane so far
+    end: Any = None  # its last event, after it has ended
 
     async def line_up(self, whole: EventStream) -> dict[int, Ready | Failed]:
         """Load the models; return the results by lane."""

@@ -3,6 +3,7 @@
 import asyncio
 from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
+from dataclasses import dataclass
 from time import monotonic
 from typing import Self
 
@@ -23,18 +24,13 @@ EXIT_GRACE_S = 3.0
 """Seconds that a worker has to exit by itself once its commands have ended."""
 
 
+@dataclass(eq=False)
 class WorkerDied(Exception):
-    """The process has ended, or had to be ended, before its job.
+    """The process has ended, or had to be ended, before its job."""
 
-    Args:
-        status: its exit status as `subprocess` has it; None if it cannot even be killed.
-        output_tail: what it wrote to its standard output and error last.
-        reason: why it was ended; empty if it ended by itself.
-    """
-
-    def __init__(self, status: int | None, output_tail: str, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.output_tail, self.reason = status, output_tail, reason
+    status: int | None  # as `subprocess` has it; None if it cannot even be killed
+    output_tail: str  # what it wrote to its standard output and error last
+    reason: str  # why it was ended; empty if it ended by itself
 
 
 class WorkerProcess:

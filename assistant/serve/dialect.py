@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -27,16 +28,12 @@ _SURROGATES = re.compile(  # pairs, and escapes of anything else, are kept
 )
 
 
+@dataclass
 class Notices:
-    """Collect what is accepted of a request without being obeyed to the letter.
+    """Collect what is accepted of a request without being obeyed to the letter."""
 
-    Args:
-        strict: whether to refuse the request instead.
-    """
-
-    def __init__(self, strict: bool = False) -> None:
-        self.strict = strict
-        self.texts: list[str] = []
+    strict: bool = False  # whether to refuse the request instead
+    texts: list[str] = field(default_factory=list)
 
     def add(
         self, text: str, param: str | None, code: str = "invalid_value", status: int = 400
