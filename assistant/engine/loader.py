@@ -19,7 +19,7 @@ from assistant.engine.profile import Profile, newest
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
 from assistant.engine.sources.ngram_store import bundled, recalled
-from assistant.events import Event, Loading, ModelInfo, Ready, Role
+from assistant.events import Event, Loading, ModelInfo, Ready, Role, Warned
 from assistant.prompt.infill import suffix_tokens
 from assistant.request import EngineArgs
 from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
@@ -112,6 +112,9 @@ class Loader:
         if limit_batch(target, setup.cache):
             title = target.weights.engine.title
             fall_back_to_llama(setup, choice, f"{title} misreads prompts of {setup.target.name}.")
+        if target.n_ctx < setup.n_ctx:
+            used = f"The context is {target.n_ctx:,} tokens, not {setup.n_ctx:,}"
+            self.emit(Warned(f"{used}: {_name(target.weights.header)} has no more."))
         return target
 
     def _prompt_cache(self, target: NativeModel, opened: ExitStack) -> PromptCache:

@@ -93,8 +93,8 @@ class SessionView:
                     self._screen.notify(hint, markup=False)
             case Warned(text, severity):
                 self._view.note(text, severity, self._streaming if severity == "warning" else None)
-                if severity == "error" and not self._screen.is_active:
-                    self._screen.notify(safe(text), severity="error", markup=False)
+                if not self._screen.is_active:
+                    self._screen.notify(safe(text), severity=severity, markup=False)
             case events.NotSaved(reason):
                 self._screen.banner.not_saved(StorageError(reason))
             case events.NeedsModel():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assistant.events import Failed, Loading, Prefilled, TokenCount
+from assistant.events import Failed, Loading, Prefilled, TokenCount, Warned
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, CountTokens, EngineArgs
@@ -126,6 +126,8 @@ class EngineConsole:
             end = event
             if handle is not None:
                 handle(event)
+            elif isinstance(event, Warned):
+                click.echo(safe(event.text), err=True)
             if isinstance(event, Loading):
                 self.show_waiting(event)
         return end

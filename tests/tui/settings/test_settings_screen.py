@@ -334,6 +334,14 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
     assert read_choices()[0] == chosen | {"ghosts": Choice(True, None)}
 
 
+async def test_a_context_that_is_larger_than_the_models_is_said_to_be_that(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.press("f6")
+        chat.app._use_layers(chat.app.layers.choose(ctx=999_999))
+        said = "The context is 1,024 tokens, not 999,999: target has no more."
+        await chat.until(lambda: said in chat.told and said in chat.shown(".note"))
+
+
 async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monkeypatch) -> None:
     async with open_chat(*pair) as chat:
         (Path(os.environ["SPECCHAT_HOME"]) / "file").touch()
