@@ -13,7 +13,6 @@ from contextlib import suppress
 from math import inf
 from threading import Condition
 from time import thread_time
-from types import CodeType
 from typing import Any
 
 import textual.app
@@ -28,8 +27,6 @@ from tests.patience import WAIT_S
 
 NEAR_S = 0.025
 """What is due within this time is waited for: the screen is laid out sixty times a second."""
-TURNS = 50
-"""How often a thread that waits for another is given the time to go on: a test may hold it."""
 
 
 async def rest(_least: float = 0, most: float = 1, *, near_s: float = NEAR_S) -> None:
@@ -39,7 +36,7 @@ async def rest(_least: float = 0, most: float = 1, *, near_s: float = NEAR_S) ->
     a machine that does nothing else: what it takes to get a core is not counted.
     """
     loop: Any = asyncio.get_running_loop()
-    computed, slept, turns = thread_time(), 0.0, 0
+    computed, slept = thread_time(), 0.0
     while (passed := slept + thread_time() - computed) < most:
         await asyncio.sleep(0)
         if loop._ready:
@@ -50,10 +47,7 @@ async def rest(_least: float = 0, most: float = 1, *, near_s: float = NEAR_S) ->
         if passed + pause <= near_s:
             await asyncio.sleep(pause)
             slept += pause
-        elif at := working(loop):
-            turns += at == {Condition.wait.__code__}
-            if turns > TURNS:
-                return
+        elif working(loop):
             await asyncio.sleep(0.001)
         else:
             return
@@ -78,14 +72,14 @@ async def calm(pilot: Pilot[Any]) -> None:
         seen.append(pilot.app.export_screenshot())
 
 
-def working(loop: Any) -> set[CodeType]:
-    """Return where the threads are that the loop has given some work and that are not done."""
+def working(loop: Any) -> bool:
+    """Return whether threads do what the loop gave them; a test may hold one that waits."""
     executor = loop._default_executor
     if executor is None or executor._idle_semaphore._value >= len(executor._threads):
-        return set()
+        return False
     frames = sys._current_frames()
     at = {frames[thread.ident].f_code for thread in executor._threads if thread.ident in frames}
-    return at - {_worker.__code__} or at
+    return bool(at) and at - {_worker.__code__} != {Condition.wait.__code__}
 
 
 def parsed_once(parse: Callable[..., list[RuleSet]]) -> Callable[..., list[RuleSet]]:
