@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from assistant.engine.engine_choice import EngineChoice, choose, needed
 from assistant.engine.profile import Evaluation, Profile
@@ -22,69 +23,59 @@ WIDTHS = {"target": (*range(1, 18), 20, 24, 28, 32), "draft": (1, 2, 3, 4, 8, 16
 """Widths of the curves."""
 
 
-class Tuner:
-    """Do one tuning; `emit` gets the progress, many times a second."""
+def tune(job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> Tuned:
+    """Measure everything, and save the results; `emit` gets the progress, many times a second.
 
-    def __init__(self, job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> None:
-        self._cancel = cancel
-        self._choice = _compared(job.setup, cancel, emit)
-        self._setup = setup = replace(job.setup, engine=self._choice.engine)
-        loaded.use(self._choice.engine)
-        self._sides = {"target": setup.target} | ({"draft": setup.draft} if setup.draft else {})
-        self._meter = Meter(ROUNDS * sum(len(WIDTHS[role]) for role in self._sides), emit)
+    Raises:
+        ModelError: one of the pair cannot be used.
+        StorageError: what was found cannot be kept.
+        Cancelled: it was stopped; nothing was kept.
+    """
+    choice = _compared(job.setup, cancel, emit)
+    setup = replace(job.setup, engine=choice.engine)
+    loaded.use(choice.engine)
+    paths = {"target": setup.target} | ({"draft": setup.draft} if setup.draft else {})
+    meter = Meter(ROUNDS * sum(len(WIDTHS[role]) for role in paths), emit)
+    with ExitStack() as opened:
+        target = opened.enter_context(_opened(setup, setup.target, MAX_ROWS, cancel))
+        draft = None
+        if setup.draft:
+            draft = opened.enter_context(_opened(setup, setup.draft, 1, cancel))
+        profile = Profile(target, draft.conditions if draft else None, setup.cache)
+        profile.reset()
+        profile.draft = draft
+        profiles = {"target": profile.of_target, "draft": profile.of_draft}
+        for turn in range(ROUNDS):
+            meter.what = f"the cost curves, {turn + 1} of {ROUNDS}"
+            for role in paths:
+                for width in WIDTHS[role]:
+                    profile.sample([Evaluation(profiles[role], width)])
+                    meter.step()
+        if profile.is_clear:
+            _save(profile, setup)
+    return Tuned(tuple(paths.values()), profile.is_clear, *profile.seconds, choice)
 
-    def run(self) -> Tuned:
-        """Measure everything, and save the results.
 
-        Raises:
-            ModelError: one of the pair cannot be used.
-            StorageError: what was found cannot be kept.
-            Cancelled: it was stopped; nothing was kept.
-        """
-        with ExitStack() as opened:
-            models = {role: opened.enter_context(self._open(role)) for role in self._sides}
-            draft = models.get("draft")
-            conditions = draft.conditions if draft else None
-            profile = Profile(models["target"], conditions, self._setup.cache)
-            profile.reset()
-            profile.draft = draft
-            profiles = {"target": profile.of_target, "draft": profile.of_draft}
-            for turn in range(ROUNDS):
-                self._meter.what = f"the cost curves, {turn + 1} of {ROUNDS}"
-                for role in models:
-                    for width in WIDTHS[role]:
-                        profile.sample([Evaluation(profiles[role], width)])
-                        self._meter.step()
-            self._save(profile)
-        paths = tuple(self._sides.values())
-        return Tuned(paths, profile.is_clear, *profile.seconds, self._choice)
-
-    @contextmanager
-    def _open(self, role: str) -> Iterator[NativeModel]:
-        with (
-            shared(self._sides[role], self._setup.gpu_layers, self._cancel) as weights,
-            closing(
-                NativeModel(
-                    weights,
-                    n_ctx=N_CTX,
-                    max_rows=MAX_ROWS if role == "target" else 1,
-                    threads=self._setup.threads,
-                    cancel=self._cancel,
-                )
-            ) as model,
-        ):
+@contextmanager
+def _opened(
+    setup: EngineArgs, path: Path, max_rows: int, cancel: CancelFlag
+) -> Iterator[NativeModel]:
+    with shared(path, setup.gpu_layers, cancel) as weights:
+        model = NativeModel(
+            weights, n_ctx=N_CTX, max_rows=max_rows, threads=setup.threads, cancel=cancel
+        )
+        with closing(model):
             yield model
 
-    def _save(self, profile: Profile) -> None:
-        if not profile.is_clear:
-            return
-        try:
-            profile.put()
-        except OSError as error:
-            raise StorageError(
-                f"{self._setup.cache} cannot be written: {error.strerror}. Fix its permissions, "
-                "or choose another place with SPECCHAT_HOME."
-            ) from error
+
+def _save(profile: Profile, setup: EngineArgs) -> None:
+    try:
+        profile.put()
+    except OSError as error:
+        raise StorageError(
+            f"{setup.cache} cannot be written: {error.strerror}. Fix its permissions, "
+            "or choose another place with SPECCHAT_HOME."
+        ) from error
 
 
 def _compared(

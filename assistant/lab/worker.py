@@ -9,11 +9,11 @@ def laboratories() -> Jobs:
     from assistant.lab.bench.trial_runner import TrialRunner
     from assistant.lab.protocol import LAB, Lockstep, Prove, Tune
     from assistant.lab.prove.proof import prove
-    from assistant.lab.tune import Tuner
+    from assistant.lab.tune import tune
 
     return LAB, {
         **HANDLERS,
-        Tune: lambda job, state: Tuner(job, state.control.cancel, state.emit).run(),
+        Tune: lambda job, state: tune(job, state.control.cancel, state.emit),
         # Its models stay loaded for the next trials.
         Lockstep: lambda job, state: state.get_or_create(TrialRunner).measure(job),
         Prove: lambda job, state: prove(job, state.control, state.emit),

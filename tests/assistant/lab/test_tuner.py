@@ -8,7 +8,6 @@ from assistant.engine import profile
 from assistant.engine.profile import Profile
 from assistant.lab import tune
 from assistant.lab.protocol import Measuring, Tune
-from assistant.lab.tune import Tuner
 from assistant.request import EngineArgs
 from models.errors import Cancelled, StorageError
 from models.native.model import NativeModel
@@ -26,7 +25,7 @@ def short(monkeypatch):
 
 def tuned(target, draft=None, handle=None, cancel=None, **setup):
     job = Tune(EngineArgs(target, draft, threads=setup.pop("threads", 1), engine=ENGINE, **setup))
-    return Tuner(job, cancel or CancelFlag(), handle or (lambda progress: None)).run()
+    return tune.tune(job, cancel or CancelFlag(), handle or (lambda progress: None))
 
 
 def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft):
