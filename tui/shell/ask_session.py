@@ -95,7 +95,7 @@ class AskSession:
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
         try:
-            self.session.read_folders(())
+            self.session.read_folders(self._files)
             self.ready = self.ready or self._load()
             self.session.ready(self.ready.target)
             if self._name and not self._quiet:

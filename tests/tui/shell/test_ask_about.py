@@ -87,6 +87,11 @@ def test_several_folders_are_asked_together(ask) -> None:
     assert "more/air.md:1" in content
 
 
+def test_a_folder_among_the_files_is_asked_as_well(ask) -> None:
+    assert "[1] notes/air.md:1" in ask("-f", "notes").stderr
+    assert ask.requests[0].messages[-1].content.startswith("[1] notes/air.md:1:")
+
+
 def test_a_folder_that_says_nothing_is_named(ask) -> None:
     done = ask("--about", "empty")
     assert "Nothing in empty/ is about this" in done.stderr
