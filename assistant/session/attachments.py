@@ -5,16 +5,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assistant.events import Ready
+from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from assistant.streamed_text import decode
 from models import child_process
 from models.errors import UsageError, well_formed
-
-if TYPE_CHECKING:
-    from assistant.settings.settings import Settings
 
 DOCUMENTS = (".pdf", ".docx")
 """The kinds of files whose text is extracted, and cannot be edited."""
@@ -63,7 +60,7 @@ class ReadingLimits:
     tokens: float = inf  # that all texts may have
 
     @classmethod
-    def of(cls, ready: Ready | None, settings: "Settings") -> "ReadingLimits":
+    def of(cls, ready: Ready | None, settings: Settings) -> "ReadingLimits":
         """Return the limits of the loaded models; without any, there are none."""
         if ready is None:
             return cls()

@@ -185,8 +185,8 @@ class InlineChat:
 
     def add(self, files: Sequence[Attachment]) -> None:
         """Attach texts and folders to the next question; each replaces one of its name."""
-        texts = {file.whole.name: file.whole for file in (*self.attachments, *files)}
-        self.attachments = [file for file in texts.values() if not file.number]
+        whole = [file.whole for file in (*self.attachments, *files) if not file.number]
+        self.attachments = [*{file.name: file for file in whole}.values()]
         self.session.read_folders(self.attachments)
 
     def attach(self, file: Attachment) -> None:
