@@ -15,6 +15,7 @@ from assistant.serve.api_error import refuse
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, own_end
 from assistant.serve.completion_schema import Adapted, Limits, converted
 from assistant.serve.dialect import Fields, Notices
+from models.native.infill import GAP_MARKS
 
 DEFAULT_TOKENS = 16  # as in OpenAI's API
 _STOP_TYPES = {Stop.STOP_TOKEN: "eos", Stop.STOP_STRING: "word"}
@@ -23,12 +24,6 @@ _IN_LLAMA_CPP = {
     "samplers", "cache_prompt", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "speculative",
 }  # fmt: skip
 """Fields of llama.cpp's server that only say how it is to compute, which is decided here."""
-_MARKS = (
-    ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
-    ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
-    ("<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"),
-)
-"""The marks that clients write into a prompt before, in and after a gap's surroundings."""
 
 
 class _File(msgspec.Struct):
@@ -98,8 +93,8 @@ def _prompt(body: _Body) -> tuple[str, Infill | None]:
 
 
 def _gap_in(prompt: str) -> tuple[str, Infill | None]:
-    """Return what stands before and after a gap, if a client has put marks around it."""
-    for first, second, third in _MARKS:
+    """Return what stands before and after a gap, if a client has put a model's marks around it."""
+    for first, second, third in GAP_MARKS:
         if prompt.startswith(first) and prompt.endswith(third):
             before, mark, after = prompt[len(first) : -len(third)].rpartition(second)
             if mark:

@@ -21,6 +21,8 @@ _TEXTS = {
     "repository": "<|repo_name|> <repo_name> <|fim_repo|> <fim-repo> <reponame> <REPO>",
     "file": "<|file_sep|> <file_sep> <|file_separator|>",
 }
+GAP_MARKS = [*zip(*(_TEXTS[part].split() for part in ("prefix", "suffix", "middle")), strict=True)]
+"""The texts before, in and after what surrounds a gap, as each family of models has them."""
 
 
 def infill_marks(

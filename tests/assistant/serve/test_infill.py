@@ -26,6 +26,7 @@ from assistant.serve.dialect import Notices
 from assistant.serve.recent_answers import LastSuggestion
 from assistant.serve.text_completion import from_text
 from models.base import common_prefix
+from models.native.infill import GAP_MARKS
 from tests import tiny
 from tests.assistant.serve.conftest import Running, finished, serving
 from tests.conftest import Open
@@ -286,6 +287,12 @@ def test_the_request_of_each_plugin_is_obeyed_to_the_letter(editor: Running, nam
 def test_marks_that_a_client_writes_are_those_of_a_gap(name: str) -> None:
     adapted = from_text(ASKED[name][1], Notices(), Request(()))
     assert adapted.defaults.infill == Infill(AFTER)
+
+
+@pytest.mark.parametrize("marks", GAP_MARKS, ids=" ".join)
+def test_the_marks_of_each_family_are_those_of_a_gap(marks: tuple[str, str, str]) -> None:
+    prompt = f"{marks[0]}{BEFORE}{marks[1]}{AFTER}{marks[2]}"
+    assert from_text({"prompt": prompt}, Notices(), Request(())).defaults.infill == Infill(AFTER)
 
 
 def test_identical_requests_at_once_do_not_replace_each_other(editor: Running) -> None:
