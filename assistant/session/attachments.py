@@ -26,14 +26,14 @@ it, and it can be rewritten only as a whole."""
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
     """Return the text of a file; `pipes` lets it be one that may have to be waited for.
 
-    A name that ends in a slash, or is waited for, may be a folder's, which questions search.
+    A name that ends in a slash may be that of a folder, which is searched for each question.
 
     Raises:
         UsageError: the file has no text, is too big, or cannot be read.
     """
     name = well_formed(str(path) if name is None else name)
-    if (pipes or name.endswith("/")) and path.is_dir():
-        return Attachment(f"{name.rstrip('/')}/", "")
+    if name.endswith("/") and path.is_dir():
+        return Attachment(name, "")
     if path.suffix.lower() in DOCUMENTS:  # their bytes may happen to be text
         return Attachment(name, _extracted(path, name))
     return Attachment(name, text_of(contents(path, name, pipes=pipes), name))

@@ -138,10 +138,15 @@ def questions_of(
     piped = None if STDIN in (schema, grammar) else _piped()
     parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]
     text = "\n\n".join(part for part in parts if part.strip())
-    questions = [(text, [read(path, pipes=True) for path in group]) for group in groups]
+    questions = [(text, [_attached(path) for path in group]) for group in groups]
     if not all(text or any(file.text for file in files) for text, files in questions):
         raise UsageError(
             'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
             'pipe one in: echo "Why is the sky blue?" | specchat ask'
         )
     return questions
+
+
+def _attached(path: Path) -> Attachment:
+    """Return a file, or a folder to be searched."""
+    return read(path, f"{path}/" if path.is_dir() else None, pipes=True)
