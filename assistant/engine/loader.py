@@ -176,7 +176,7 @@ class Loader:
             return False
         if profile is None or profile.is_clear:
             return True
-        return profile.is_typical and chat_header(draft).serves is not None
+        return bool(profile.of_target.typical) and chat_header(draft).serves is not None
 
     def _expected_draft(self) -> ModelInfo:
         """Describe the draft before it is loaded."""
@@ -203,7 +203,7 @@ class Loader:
         ours, theirs = target.weights.header, draft.weights.header
         if ours.vocabulary == theirs.vocabulary:
             return VocabularyMapping.by_number(target.n_vocab, draft.n_vocab)
-        from models.mapping_cache import cached_mapping
+        from models.mapping import cached_mapping
 
         try:
             return VocabularyMapping(*cached_mapping(ours, theirs, self.setup.cache))

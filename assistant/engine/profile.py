@@ -143,11 +143,6 @@ class Profile:
     def _largest_error(self) -> float:
         return max((evaluation.error for evaluation in self._usual), default=0.0)
 
-    @property
-    def is_typical(self) -> bool:
-        """Whether costs elsewhere are known, with which an answer can begin."""
-        return bool(self.of_target.typical)
-
     def prepare(self, in_full: bool = True) -> None:
         """Measure unless all is clear; if not `in_full`, only what no other machine can tell.
 
@@ -158,7 +153,7 @@ class Profile:
             Cancelled: it was stopped.
             ModelError: a model cannot evaluate.
         """
-        if in_full or not self.is_typical:
+        if in_full or not self.of_target.typical:
             if not self.is_clear:
                 self.measure()
         elif not self.of_target.plain_s:

@@ -5,10 +5,9 @@ from array import array
 
 import pytest
 
-from models import gguf, mapping_cache
+from models import gguf, mapping
 from models.gguf import read_vocabulary
-from models.mapping import shared_tokens
-from models.mapping_cache import cached_mapping
+from models.mapping import cached_mapping, shared_tokens
 from tests import tiny
 
 
@@ -34,7 +33,7 @@ def computed(monkeypatch):
         made.append(vocabularies)
         return shared_tokens(*vocabularies)
 
-    monkeypatch.setattr(mapping_cache, "shared_tokens", noted)
+    monkeypatch.setattr(mapping, "shared_tokens", noted)
     return made
 
 
@@ -91,7 +90,7 @@ def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(pair, tmp_pa
 
 
 def test_the_oldest_files_leave(pair, tmp_path, monkeypatch):
-    monkeypatch.setattr(mapping_cache, "MOST_FILES", 2)
+    monkeypatch.setattr(mapping, "MOST_FILES", 2)
     for stamp in range(1, 5):
         os.utime(pair[1].path, ns=(stamp, stamp))
         cached_mapping(*pair, tmp_path)
