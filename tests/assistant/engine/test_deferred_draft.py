@@ -153,6 +153,9 @@ def test_a_new_draft_is_deferred_if_it_was_made_for_a_target_and_costs_are_typic
     assert (4 in assistant.profile.of_target.ratios) is not any(typical)
     assert end(events_of(assistant, request(40))).stats.generated_tokens == 40
     assert assistant.draft is not None
+    assistant.profile.save()
+    if any(typical):
+        assert open_setup()[0].draft is None
     assert open_setup(measure=False)[0].draft is None
 
 
