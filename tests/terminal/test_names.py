@@ -74,7 +74,7 @@ class Place:
         yield 0, ["models", "check", self.target]
         yield 3, ["models", "check", self.missing]
         yield 2, ["ask", "Hi", "--schema", self.text, *pair]
-        yield 2, ["ask", "Hi", "-f", self.folder, *pair]
+        yield 2, ["ask", "Hi", "-f", self.folder / "none", *pair]
         yield 3, ["ask", "Hi", "--target", self.broken, *few]
         yield 3, ["ask", "Hi", "--target", self.missing, *few]
         yield 0, ["ask", "Hi", "--target", self.target, "--draft", self.broken, *few]
