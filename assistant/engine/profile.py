@@ -8,6 +8,7 @@ turns with the target, as in a round: in a loop of its own it finds its weights 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Literal, NamedTuple, Protocol
@@ -61,13 +62,8 @@ class Evaluation(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The relative error of what is known of it."""
+        """The relative error of what is known of it; infinite if nothing is."""
         return self.profile.error(self.tokens)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether anything is known of it."""
-        return self.tokens in self.profile.ratios or self.tokens in self.profile.typical
 
 
 class Profile:
@@ -149,9 +145,7 @@ class Profile:
         In 22 recorded answers on five machines, typical costs were worth 0.96 to 1.02 times as much
         as those of `MEASURING_S`, which a first answer would have to wait for.
 
-        Raises:
-            Cancelled: it was stopped.
-            ModelError: a model cannot evaluate.
+        Raises what `measure` raises.
         """
         if in_full or not self.of_target.typical:
             if not self.is_clear:
@@ -169,12 +163,12 @@ class Profile:
             ModelError: a model cannot evaluate.
         """
         deadline = self._clock() + MEASURING_S
-        rare = [evaluation for evaluation in self._rare if not evaluation.is_known]
+        rare = [evaluation for evaluation in self._rare if evaluation.error == inf]
         evaluations = [*self._usual * 2, *rare, *self._usual * 3]
         unclear = [evaluation for evaluation in evaluations if evaluation.error >= CLEAR]
 
         def is_due(evaluation: Evaluation) -> bool:
-            is_known = evaluation.profile.plain_s and evaluation.is_known
+            is_known = evaluation.profile.plain_s and evaluation.error < inf
             return (evaluation.tokens in NEEDED and not is_known) or self._clock() < deadline
 
         self.sample(filter(is_due, unclear))
