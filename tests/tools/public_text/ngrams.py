@@ -2,7 +2,8 @@
 
 It writes the tables that a first conversation begins with, of the answers in answers.jsonl: the
 same answers lead to the same tables. They are under the Apache licence 2.0, as their model. Tables
-of a megabyte of programs' manuals and code besides gained nothing more.
+of a megabyte of programs' manuals and code besides gained nothing more; nor did 41,000 tokens of
+further answers: 24 public prompts were 1.08 times as fast as plain decoding with either.
 """
 
 from contextlib import closing
