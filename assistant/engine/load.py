@@ -25,8 +25,8 @@ def load(
 ) -> tuple["Assistant", Ready]:
     """Load the models of a setup; `opened` closes them.
 
-    With `may_defer`, a draft whose costs are known, at least typical ones, or not to be measured,
-    is left to `Assistant.load_draft`: an answer can begin without it.
+    With `may_defer`, a draft that was used before, or whose costs are not to be measured, is left
+    to `Assistant.load_draft`: an answer can begin without it.
 
     Raises:
         ModelError: the target cannot be used.

@@ -169,15 +169,15 @@ class Loader:
     def _can_defer(self, target: NativeModel, profile: Profile | None) -> bool:
         """Return whether an answer may begin without the draft.
 
-        It may if the draft is sure to be of use: it was used before, or was made for a target.
+        It may if the draft was used before. To load another takes seconds, once: its vocabulary is
+        compared and its batches are checked, and that it is of no use is said at once.
         """
         draft = self.setup.draft
         if not (draft and draft.is_file() and target.can_roll_back and target.rollback is None):
             return False
         if profile is None or profile.is_clear:
             return True
-        is_useful = profile.of_draft.plain_s or chat_header(draft).serves
-        return bool(profile.of_target.typical and is_useful)
+        return bool(profile.of_target.typical and profile.of_draft.plain_s)
 
     def _expected_draft(self) -> ModelInfo:
         """Describe the draft before it is loaded."""
