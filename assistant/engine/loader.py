@@ -170,7 +170,7 @@ class Loader:
         """Return whether an answer may begin without the draft.
 
         It may if the draft was used before. To load another takes seconds, once: its vocabulary is
-        compared and its batches are checked, and that it is of no use is said at once.
+        compared and its batches are checked; a misfit is reported immediately.
         """
         draft = self.setup.draft
         if not (draft and draft.is_file() and target.can_roll_back and target.rollback is None):
