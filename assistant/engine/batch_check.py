@@ -32,7 +32,7 @@ def limit_batch(model: NativeModel, folder: Path | None) -> bool:
     records, key = Records(folder, PROFILES, bool), f"batches | {model.weights.conditions}"
     is_correct = records.get(key)
     if is_correct is None:
-        # Half as many tokens need the kernels for prompts as well, and the first word waits for it.
+        # The first word waits for this; half as many tokens use the kernels for prompts, too.
         is_correct = error_of_wide_batches(model, WIDE // 2) < ERROR
         records.save(key, is_correct)
     if not is_correct:

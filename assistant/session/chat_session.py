@@ -139,7 +139,7 @@ class ChatSession:
 
     def read_folders(self, attachments: Iterable[Attachment]) -> None:
         """Start to read the folders of a question, of which some may have changed."""
-        if self.folders is not None and (stale := self.folders.take_stale(attachments)):
+        if self.folders is not None and (stale := self.folders.claim_stale(attachments)):
             self._start(self.folders.read(stale))
 
     def answer(self) -> None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # most conversations are about no folder
 
 FRESH_S = 30.0
 """Seconds for which an index is not brought up to date again."""
-LOOK_EVERY_S = 0.05
-"""Seconds between two looks at whether the folders of a question have been read."""
+POLL_S = 0.05
+"""Seconds between two checks whether the folders of a question have been read."""
 UNMEASURED_S = 0.01
 """Seconds that a token is taken to be read in before any was."""
 PASSAGE = 350
@@ -53,8 +53,8 @@ class FolderRetriever:
         attached = (file.name for file in attachments if file.is_folder and not file.text)
         return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
 
-    def take_stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
-        """Return those to `read` now: they were not read for a while, and are not being read."""
+    def claim_stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
+        """Return those to `read` now: not read for a while, and from here on being read."""
         now = monotonic()
         stale = tuple(n for n in self.names(attachments) if now - self._read.get(n, -inf) > FRESH_S)
         self._read.update(dict.fromkeys(stale, inf))
@@ -95,7 +95,7 @@ class FolderRetriever:
         names, before = self.names(latest.attachments), branch.records[:-1]
         while wanted() and inf in map(self._read.get, names):
             self._emit(self._progress)
-            await asyncio.sleep(LOOK_EVERY_S)
+            await asyncio.sleep(POLL_S)
         attachments, instead = await self.find(latest.content, latest.attachments, before, model)
         question = branch.leaf
         if not wanted() or question is None:

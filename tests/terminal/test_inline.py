@@ -375,27 +375,24 @@ def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
     assert lines[begun : begun + len(known)] == known
 
 
-def test_a_model_that_is_not_there_leaves_the_one_that_is(
-    tmp_path: Path, models: list[str]
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"/model nowhere": "No model is called 'nowhere'"},
+        {
+            "/form regex (": "The regex cannot be used: unclosed group.",
+            "/tools on": "Tools are off in this conversation. There are none",
+        },
+    ],
+)
+def test_a_command_that_cannot_be_carried_out_says_why_and_the_chat_goes_on(
+    tmp_path: Path, models: list[str], refused: dict[str, str]
 ) -> None:
     terminal = Inline(tmp_path, *models, "--max-tokens", "5")
     terminal.shows(READY)
-    terminal.press("/model nowhere\r")
-    terminal.shows("No model is called 'nowhere'")
-    terminal.press("Go on\r")
-    terminal.shows("› Go on", DONE)
-    terminal.leave()
-
-
-def test_a_form_that_cannot_be_used_is_refused_and_tools_say_why_they_are_off(
-    tmp_path: Path, models: list[str]
-) -> None:
-    terminal = Inline(tmp_path, *models, "--max-tokens", "5")
-    terminal.shows(READY)
-    terminal.press("/form regex (\r")
-    terminal.shows("The regex cannot be used: unclosed group.")
-    terminal.press("/tools on\r")
-    terminal.shows("Tools are off in this conversation. There are none")
+    for command, reason in refused.items():
+        terminal.press(f"{command}\r")
+        terminal.shows(reason)
     terminal.press("Go on\r")
     terminal.shows("› Go on", DONE)
     terminal.leave()

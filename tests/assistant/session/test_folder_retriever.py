@@ -172,7 +172,7 @@ def is_read(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 async def _waits(made: Stage, text: str, *attachments: Attachment) -> None:
     made.session.submit(text, attachments)
-    await asyncio.sleep(3 * folder_retriever.LOOK_EVERY_S)
+    await asyncio.sleep(3 * folder_retriever.POLL_S)
     assert made.told(Preparing)[-1].text == "reading notes/: 0 of 2 files"
     assert made.requests == []
 
@@ -317,12 +317,12 @@ async def test_reading_a_folder_is_shown_and_what_it_holds_is_said_once(notes: P
 async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     folders = stage().session.folders
     assert folders is not None
-    assert folders.take_stale([NOTES]) == ("notes/",)
-    assert folders.take_stale([NOTES]) == ()
+    assert folders.claim_stale([NOTES]) == ("notes/",)
+    assert folders.claim_stale([NOTES]) == ()
     await folders.read(["notes/"])
-    assert folders.take_stale([NOTES]) == ()
+    assert folders.claim_stale([NOTES]) == ()
     monkeypatch.setattr(folder_retriever, "FRESH_S", -1.0)
-    assert folders.take_stale([NOTES]) == ("notes/",)
+    assert folders.claim_stale([NOTES]) == ("notes/",)
 
 
 async def test_a_folder_whose_index_cannot_be_written_is_not_said_to_have_nothing(
