@@ -8,6 +8,7 @@ from typing import Any
 
 from models.engines import Package
 from models.errors import ModelError
+from models.files import checksum
 from models.gguf.header import Header
 
 POSITION_FIELDS = (
@@ -88,10 +89,9 @@ class EngineLibrary:
         return text.decode()
 
     def build(self) -> str:
-        """Return the sizes and times of the library's files, which differ between builds."""
+        """Return the checksums of the library's files, the same in each installation of a build."""
         files = sorted(file for file in self.folder.glob("*") if file.is_file())
-        stamps = ((file.name, file.stat()) for file in files)
-        return " ".join(f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stamps)
+        return " ".join(f"{file.name}:{checksum.sha256_once(file)}" for file in files)
 
     def speed_key(self, path: Path, gpu_layers: int | None) -> str:
         """Return everything that speed depends on, as text: file, library and machine.

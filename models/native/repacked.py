@@ -102,16 +102,20 @@ def _is_wanted(engine: "EngineLibrary", source: Path) -> bool:
 def remove(limit: int = 0) -> None:
     """Remove copies until the rest, the ones used last, have at most `limit` bytes.
 
-    Copies of models that are gone, and what a program that was killed left there, go first.
+    One copy of a model stays: those for other builds of the library, as before an update, are
+    removed. So are copies of models that are gone, and what a killed program left there.
 
     Raises:
         OSError: one cannot be removed.
     """
-    left, known = limit, copies()
+    left, known, copied = limit, copies(), set[str]()
     for name, copy in sorted(known.items(), key=lambda item: -item[1].used_s):
         left -= copy.size
-        if left < 0 or not os.path.exists(copy.source) or not limit:
+        is_older = copy.source in copied
+        if left < 0 or is_older or not os.path.exists(copy.source) or not limit:
             del known[name]
+        elif copy.size:
+            copied.add(copy.source)
     for path in folder().glob("*"):
         if path.suffix in (SUFFIX, ".part") and path.name not in known:
             path.unlink(missing_ok=True)

@@ -61,10 +61,9 @@ def make(engine: EngineLibrary, source: Path) -> Path | None:
         finally:
             fresh.unlink(missing_ok=True)
         status = path.stat()
-        note(
-            path.name,
-            replace(copy, size=status.st_size, mtime_ns=status.st_mtime_ns, used_s=time()),
-        )
+        size, mtime_ns = status.st_size, status.st_mtime_ns
+        note(path.name, replace(copy, size=size, mtime_ns=mtime_ns, used_s=time()))
+        remove(LIMIT)  # copies for other builds
     return path
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import gguf
@@ -84,6 +85,22 @@ def test_a_copy_that_is_not_as_it_was_written_or_of_another_model_is_not_used(so
     assert repacked.find(loaded.engine(), source) is None
     assert repacking.make(loaded.engine(), source) is not None
     assert logits(source)[1]
+
+
+def test_a_model_has_one_copy_which_a_new_installation_of_the_same_library_uses(
+    source, tmp_path, monkeypatch
+):
+    installed = [tmp_path / "one", tmp_path / "again"]
+    for folder in installed:
+        folder.mkdir()
+        (folder / "lib.so").write_bytes(b"library")
+    engine, again = (replace(loaded.engine(), folder=folder) for folder in installed)
+    copy = repacking.make(engine, source)
+    assert repacked.find(again, source) == copy
+    (installed[0] / "lib.so").write_bytes(b"updated")
+    assert repacked.find(engine, source) is None
+    updated = repacking.make(engine, source)
+    assert [*repacked.folder().glob("*.repacked")] == [updated] != [copy]
 
 
 def test_the_copies_used_last_stay_within_the_limit(tmp_path, monkeypatch):
