@@ -119,7 +119,7 @@ class RejectedToken:
 
     @property
     def acceptance_prob(self) -> float | None:
-        """The probability that the accept test had accepted it; None if no uniform decided."""
+        """The probability with which the accept test accepts it; None if no uniform decided."""
         return _acceptance(self)
 
 
@@ -141,12 +141,12 @@ class Step(Struct, frozen=True, rename={"rejected": "ghosts"}):  # as stored tra
     @property
     def text(self) -> str:
         """Return what the round adds to the answer."""
-        return said(self.tokens)
+        return text_in(self.tokens)
 
     @property
     def thought(self) -> str:
         """Return what the round adds to the thought before it."""
-        return said(self.tokens, "thought")
+        return text_in(self.tokens, "thought")
 
     def part(self, part: Part) -> "Step":
         """Return what the round adds to one part; rejected proposals go with the last token."""
@@ -158,7 +158,7 @@ class Step(Struct, frozen=True, rename={"rejected": "ghosts"}):  # as stored tra
 Trace = tuple[Step, ...]
 
 
-def said(tokens: Iterable[Token], part: Part = "answer") -> str:
+def text_in(tokens: Iterable[Token], part: Part = "answer") -> str:
     """Return the text of one part of some tokens."""
     return "".join(token.text for token in tokens if token.part == part)
 

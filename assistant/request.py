@@ -68,7 +68,7 @@ class EngineArgs:
 ToolChoice = Literal["auto", "none", "required"]
 LONGEST_STOP = 1_000
 """Characters of a stop string: each token of an answer is compared with all of it."""
-MEETS = 8  # characters besides blanks that an answer has in common with what follows its gap
+SUFFIX_START = 8  # characters besides blanks that no answer has in common with a suffix by chance
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 
 
@@ -118,21 +118,18 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Infill:
-    """What stands after a gap in a text that an answer fills; the prompt stands before it."""
+    """The text after a gap that an answer fills; the prompt is the text before it."""
 
     suffix: str
-    files: tuple[tuple[str, str], ...] = ()  # names and texts of others, the most important last
+    files: tuple[tuple[str, str], ...] = ()  # names and texts of other files, the best last
 
     @property
-    def meeting(self) -> str:
-        """The first lines of the suffix, as many as no answer has by chance; "" if it is short.
-
-        An answer ends where it begins to repeat them.
-        """
+    def suffix_start(self) -> str:
+        """The first lines of the suffix, at which an answer ends; "" if none are long enough."""
         text = ""
         for line in self.suffix.splitlines(keepends=True):
             text += line
-            if len("".join(text.split())) >= MEETS:
+            if len("".join(text.split())) >= SUFFIX_START:
                 return text if len(text) <= LONGEST_STOP else ""
         return ""
 
@@ -165,7 +162,7 @@ class Request:
     parallel_calls: bool = True  # whether one answer may have several calls
     prediction: str = ""  # a text of which the answer may be an edited version
     raw: bool = False  # whether the prompt is the messages' text, without the chat template
-    infill: Infill | None = None  # what follows a raw prompt after the answer
+    infill: Infill | None = None  # what follows the answer to a raw prompt
     dated: bool = False  # whether questions of a conversation say on which day they were asked
 
     @property
@@ -251,7 +248,7 @@ class UpdateRequest:
 
     mode: Mode
     lookahead: int | None
-    sampling: Sampling | None = None  # None: as the request has it
+    sampling: Sampling | None = None  # None: that of the request
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,7 +180,7 @@ def mark(target: ModelFile) -> str:
 
 
 def is_made_for(draft: ModelFile, target: ModelFile) -> bool:
-    """Say whether a draft was made for a target here; claims of other files are ignored."""
+    """Return whether a draft was made for a target here; claims of other files are ignored."""
     ours = draft.path.is_relative_to(models_dir())
     return bool(ours and draft.header and draft.header.serves == mark(target))
 

@@ -75,7 +75,7 @@ def installed() -> list[EngineName]:
 
 
 def llama_uses_gpu() -> bool:
-    """Say whether the installed llama.cpp was built for a GPU, without loading it."""
+    """Return whether the installed llama.cpp was built for a GPU, without loading it."""
     if "llama" not in installed():
         return False
     libraries = (PACKAGES["llama"].folder / "lib").glob("*ggml-*")

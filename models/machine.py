@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def is_local(host: str) -> bool:
-    """Say whether a host is localhost or a loopback address."""
+    """Return whether a host is localhost or a loopback address."""
     from ipaddress import ip_address
 
     with suppress(ValueError):
@@ -42,7 +42,7 @@ def processor() -> str:
 
 
 def is_on_battery() -> bool:
-    """Say whether the machine runs on its battery, as far as that is known."""
+    """Return whether the machine runs on its battery, as far as that is known."""
     import psutil
 
     sensor = getattr(psutil, "sensors_battery", lambda: None)  # not on every system

@@ -198,7 +198,7 @@ def machine(size: int) -> int | None:
 
 
 def repacks() -> bool:
-    """Say whether weights are rearranged for the CPU: not if a GPU computes."""
+    """Return whether weights are rearranged for the CPU: not if a GPU computes."""
     return sys.platform != "darwin"
 
 

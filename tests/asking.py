@@ -38,7 +38,7 @@ class NearWorker(WorkerProcess):
             case UpdateRequest() | Cancel():
                 self.engine.order(self._number, content)
             case job:
-                self.engine.give(self._number, job)
+                self.engine.submit(self._number, job)
 
     def kill(self) -> None: ...
 

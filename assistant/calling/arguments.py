@@ -64,7 +64,7 @@ def required(schema: Schema) -> set[str]:
 
 
 def is_closed(schema: Schema) -> bool:
-    """Say whether an object may have the properties its schema lists, and no others."""
+    """Return whether an object may have the properties its schema lists, and no others."""
     known = schema.get("properties")
     if not isinstance(known, dict) or _OPEN & schema.keys() or not required(schema) <= {*known}:
         return False

@@ -100,7 +100,7 @@ class CallReader:
         return (before, trigger + rest, "") if trigger else (before, "", rest)
 
     def _is_bare(self, text: str) -> bool | None:
-        """Say whether an answer begins with a call in bare JSON; None while that is not certain."""
+        """Return whether an answer begins with a call in bare JSON; None while it is uncertain."""
         dense = "".join(text.split())
         starts = [f'{start}{name}"' for start in BARE_STARTS for name in self._schemas]
         if any(dense.startswith(start) for start in starts):

@@ -207,7 +207,7 @@ class XmlRules:
 
 
 def _is_text(schema: Schema) -> bool:
-    """Say whether a value is a string, which the syntax writes without quotes."""
+    """Return whether a value is a string, which the syntax writes without quotes."""
     return schema.get("type") == "string"
 
 

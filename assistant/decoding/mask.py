@@ -50,8 +50,8 @@ class Mask(Protocol):
 def constrained(warp: Warp, mask: Mask | None) -> Warp:
     """Return the target's warp under a constraint.
 
-    Where all tokens are forbidden, its row has the number after the last one: who draws that cannot
-    go on. It is an outcome like any token, so a draft makes it neither likelier nor rarer.
+    Where all tokens are forbidden, its row has the id after the last one: an answer that draws that
+    cannot continue. It is an outcome like any other: a draft makes it neither likelier nor rarer.
     """
     if mask is None:
         return warp

@@ -23,7 +23,7 @@ EDGES = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 COLDEST = 1e-6  # below this temperature the best token has all the mass, except for rounding
 
 _LARGEST = np.finfo(np.float32).max
-_UNSEEN = 1e-3  # the most that all tokens weigh which the first search for a nucleus leaves out
+_UNSEEN = 1e-3  # upper bound of the weight of all tokens that the first search leaves out
 
 
 def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:

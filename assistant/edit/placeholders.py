@@ -114,14 +114,14 @@ class Versions:
         return otherwise, fresh
 
     def _are_akin(self, line: str, other: str) -> bool:
-        """Say whether two lines have at least half of their words in common."""
+        """Return whether two lines have at least half of their words in common."""
         one, two = self._words[line], self._words[other]
         both = len(one & two)
         return both > 0 and 3 * both >= len(one) + len(two)
 
 
 def _says(line: str) -> bool:
-    """Say whether a line has words."""
+    """Return whether a line has words."""
     return re.search(r"\w\w|[^\W\d_a-zA-Z]", line) is not None
 
 

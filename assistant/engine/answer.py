@@ -28,8 +28,8 @@ class AnswerBuilder:
     """Collects rounds into an answer, and detects its end.
 
     Args:
-        request: has the limit of its length, and the number of alternatives to report.
-        figures: its stats, before decoding.
+        request: has the limit of the answer's length, and the number of alternatives to report.
+        figures: collects the answer's stats.
     """
 
     def __init__(
@@ -246,8 +246,8 @@ class Figures:
         Args:
             round_: as it was decoded.
             tokens: those up to the end of the answer.
-            thoughts: how many of them are thoughts.
-            thinks: whether the next token is one.
+            thoughts: how many of them belong to a thought.
+            thinks: whether the next token belongs to one.
             masked: rows that a constraint masked so far, and the seconds that this took.
         """
         stats, k = self.stats, round_.proposed

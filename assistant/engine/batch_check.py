@@ -1,7 +1,7 @@
 """A check that an engine computes wide batches of a file correctly.
 
-Kernels for many tokens are others than those for few. Where one is wrong for a file, prompts are
-misread and long drafts verified against the wrong rows. So each file is checked once.
+Engines have other kernels for many tokens than for few. Where one is wrong for a file, prompts are
+misread and long drafts are verified against wrong rows. So each file is checked once.
 """
 
 from pathlib import Path
@@ -21,9 +21,9 @@ ERROR = 0.25
 
 
 def limit_batch(model: NativeModel, folder: Path | None) -> bool:
-    """Limit a model's batches to `NARROW` tokens, if wide ones give other logits.
+    """Limit a model's batches to `NARROW` tokens if wide ones give other logits; return whether.
 
-    Returns whether that was so. The result for a file and an engine is saved in `folder`, if any.
+    The result for a file and an engine is saved in `folder`, if any.
 
     Raises:
         Cancelled: it was stopped.

@@ -1,4 +1,4 @@
-"""Options of the answer in progress, which clients may change meanwhile."""
+"""Options of the answer in progress, which clients may change during it."""
 
 from assistant.request import Mode, Sampling
 from models.progress import CancelFlag
@@ -16,4 +16,4 @@ class Control:
         self.mode: Mode = mode
         self.lookahead = lookahead
         self.sampling: Sampling | None = None
-        """None: as the request has it."""
+        """None: that of the request."""

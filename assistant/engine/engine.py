@@ -38,20 +38,20 @@ class EngineState:
     """Waits for a `NextStep`; returns False if the job was cancelled: do not call it again then."""
     assistant: "Assistant | None" = None
     """The loaded models; None before the first `EngineArgs`, and after one that failed."""
-    _made: dict[object, Any] = field(default_factory=dict)
+    _created: dict[object, Any] = field(default_factory=dict)
     _opened: ExitStack = field(default_factory=ExitStack)
 
     def get_or_create(self, factory: Callable[["EngineState"], Any]) -> Any:
-        """Return what `factory` made for an earlier job, or call it; `free` closes the result."""
-        if factory not in self._made:
-            self._made[factory] = made = factory(self)
-            self._opened.callback(made.close)
-        return self._made[factory]
+        """Return what `factory` created for an earlier job, or call it; `free` closes it."""
+        if factory not in self._created:
+            self._created[factory] = created = factory(self)
+            self._opened.callback(created.close)
+        return self._created[factory]
 
     def free(self) -> None:
         """Close everything that jobs have created, and free the models."""
         self.assistant = None
-        self._made.clear()
+        self._created.clear()
         self._opened.close()
 
     def load(self, setup: EngineArgs) -> Ready:
@@ -141,8 +141,8 @@ class Engine:
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
-    def give(self, number: int, job: Any) -> None:
-        """Do a job; the one before must have ended."""
+    def submit(self, number: int, job: Any) -> None:
+        """Start a job; the one before must have ended."""
         self._number, self._steps = number, SimpleQueue()
         self._control.cancel.lower()  # it may have been raised after the last job ended
         if isinstance(job, Request):

@@ -54,7 +54,7 @@ def choose(setup: EngineArgs) -> EngineChoice:
     Raises:
         ModelError: there is no such file, or it is damaged.
     """
-    return needed(setup) or _known(setup) or _by_header(setup.target)
+    return needed(setup) or _remembered(setup) or _by_header(setup.target)
 
 
 def with_engines(setups: Sequence[EngineArgs]) -> list[EngineArgs]:
@@ -76,7 +76,7 @@ def needed(setup: EngineArgs) -> EngineChoice | None:
         return EngineChoice(engines.first(), "No other engine is installed.")
     if setup.gpu_layers is None and engines.llama_uses_gpu():
         return EngineChoice("llama", "It was built for a GPU.")
-    if setup.cache is None:  # a refusal by the other one could not be remembered
+    if setup.cache is None:  # it could not be remembered that the other one refused a file
         return EngineChoice("llama", "It runs the most files.")
     return None
 
@@ -113,7 +113,7 @@ def remember(setup: EngineArgs, folder: Path, choice: EngineChoice) -> None:
     _records(folder).put(_key(setup), choice)
 
 
-def _known(setup: EngineArgs) -> EngineChoice | None:
+def _remembered(setup: EngineArgs) -> EngineChoice | None:
     """Return the remembered choice for a setup's target and the installed engines."""
     with suppress(OSError):  # there is no such file: reading its header says so
         return _records(setup.cache).get(_key(setup))

@@ -37,14 +37,14 @@ PROMPT: dict[EngineName, float] = {"ik": 1.0, "llama": 1.25}
 """Relative time of a weight in a prefill."""
 LAYERS, TABLES = 28, 0.3e9
 """Assumed layers, and weights that a prefill does not use, of a model without a header here."""
-OWN, FURTHER, UNREAD = 0.08, 0.05, 0.05
+OWN, FURTHER, NO_HEADER = 0.08, 0.05, 0.05
 """Errors as logarithms: of a measured model; for each factor e in size between it and another; and
 without a header."""
 OTHERS, PROMPTS = 0.12, 0.25
 """The same for tokens of other models, and for their prompts: at most 0.1 and 0.3 were observed."""
-RUNS_WELL, SOON_S, SPARE = 10.0, 20.0, 0.5
-"""Of a model that is suggested: its least tokens per second, its most seconds of prefill for 1,000
-tokens, and the share of free memory that it may take."""
+MIN_TOKENS_PER_S, MAX_PROMPT_S, MEMORY_SHARE = 10.0, 20.0, 0.5
+"""Of a model that is suggested: the lowest tokens per second, the highest seconds of prefill for
+1,000 tokens, and the share of free memory that it may take."""
 
 
 class Span(NamedTuple):
@@ -93,7 +93,7 @@ class Expectations:
             draft, prompt_s = newest(model.path, "draft", folder), verify.prompt_token_s
             if verify.plain_s:
                 self._verify[name] = verify
-            if profile := next((one for one in (verify, draft) if one.plain_s), None):
+            if profile := verify if verify.plain_s else draft if draft.plain_s else None:
                 # An answer on an idle machine corrects what was measured on a busy one.
                 self._tokens[name] = work[0], min(profile.seconds[1], profile.token_s or inf)
             if not prompt_s and DRAFT_PREFILL in draft.ratios:
@@ -115,14 +115,14 @@ class Expectations:
 
     def larger(self, target: ModelFile) -> tuple[GGUF, Expectation] | None:
         """Return the largest model of the catalogue that is not here and would run well, if any."""
-        budget, suitable = SPARE * memory.fit(0).available, []
+        budget, suitable = MEMORY_SHARE * memory.fit(0).available, []
         for gguf in catalog.FILES.values():
             fits = (
                 target.size < gguf.size and memory.estimate_by_size(gguf.size, gguf.file) < budget
             )
             speed = self.of(gguf, None) if fits and find(gguf) is None else None
-            if speed and speed.prompt_s and speed.prompt_s.high < SOON_S:
-                suitable += [(gguf, speed)] if speed.tokens_per_s.low > RUNS_WELL else []
+            if speed and speed.prompt_s and speed.prompt_s.high < MAX_PROMPT_S:
+                suitable += [(gguf, speed)] if speed.tokens_per_s.low > MIN_TOKENS_PER_S else []
         return max(suitable, key=lambda pair: pair[0].size, default=None)
 
     def _gain(self, model: AnyModel, draft: AnyModel, token_s: float) -> float:
@@ -175,16 +175,16 @@ def _name(model: AnyModel) -> str:
 
 
 def _seconds(
-    model: AnyModel, work: float, seen: dict[str, tuple[float, float]], doubt: float
+    model: AnyModel, work: float, measured: dict[str, tuple[float, float]], error: float
 ) -> Span | None:
-    """Return the time of some work, as measured of this model, or of all others."""
-    if own := seen.get(_name(model)):
+    """Return the time of some work, as measured of this model, or else of others with an error."""
+    if own := measured.get(_name(model)):
         return Span(own[1] * exp(-OWN), own[1] * exp(OWN))
-    if not seen:
+    if not measured:
         return None
-    rates = [log(seconds / done) for done, seconds in seen.values()]
-    distance = min(abs(log(work / done)) for done, _ in seen.values())
-    error = doubt + FURTHER * distance + (max(rates) - min(rates)) / 2
-    error += UNREAD * isinstance(model, GGUF)
+    rates = [log(seconds / other) for other, seconds in measured.values()]
+    distance = min(abs(log(work / other)) for other, _ in measured.values())
+    error += FURTHER * distance + (max(rates) - min(rates)) / 2
+    error += NO_HEADER * isinstance(model, GGUF)
     usual = work * exp(fmean(rates))
     return Span(usual * exp(-error), usual * exp(error))

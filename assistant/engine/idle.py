@@ -15,11 +15,11 @@ from assistant.engine.rounds import SILENT_PREFILL
 from assistant.events import Prefilled
 from assistant.request import Request
 
-PIECE_S = 0.25
+CHUNK_S = 0.25
 """Seconds of one evaluation. A job that comes meanwhile waits for it if it cannot be aborted, and
 benefits from it if it has the same prompt. A 1.5B on two cores evaluates 24 tokens in them, at 90 %
 of its full speed; 12 at 80 %, 4 at 60 %."""
-LARGEST_PIECE = 256  # tokens
+LARGEST_CHUNK = 256  # tokens
 
 
 def prefill_idle(assistant: Assistant, request: Request, control: Control) -> Iterator[Prefilled]:
@@ -39,46 +39,46 @@ def prefill_idle(assistant: Assistant, request: Request, control: Control) -> It
         if assistant.prompt_cache:
             assistant.prompt_cache.prepare(tokens, request.stored)
         is_short = len(tokens) - target.cached(tokens) <= SILENT_PREFILL
-        for piece in _read(target, tokens[:-1], assistant.piece):
-            if piece.end < len(tokens) - 1:  # the last one is too short to adapt to
-                assistant.piece = piece.next_size
+        for chunk in _prefill(target, tokens[:-1], assistant.chunk):
+            if chunk.end < len(tokens) - 1:  # the last one is too short to adapt to
+                assistant.chunk = chunk.next_size
             if not is_short:
-                yield Prefilled("target", piece.end, len(tokens))
+                yield Prefilled("target", chunk.end, len(tokens))
         assistant.load_draft()
         for source in assistant.sources.values():
             if isinstance(source, ModelSource):
                 source.read(tokens)
                 seen = source.seen(tokens[:-1])
-                for piece in _read(source.model, seen, assistant.piece):
+                for chunk in _prefill(source.model, seen, assistant.chunk):
                     if profile:
-                        profile.costs.observe_draft(piece.tokens, piece.seconds)
+                        profile.costs.observe_draft(chunk.tokens, chunk.seconds)
     while profile and not profile.refine():
         pass
 
 
-class Piece(NamedTuple):
-    """A part of a text that was evaluated at once."""
+class Chunk(NamedTuple):
+    """Tokens that were evaluated in one batch."""
 
     tokens: int
     seconds: float
-    end: int  # how many tokens of the text are cached now
+    end: int  # how many tokens of the prompt are cached now
 
     @property
     def next_size(self) -> int:
-        """Tokens that would take `PIECE_S` at this speed; at most twice as many as these."""
-        size = int(self.tokens * min(PIECE_S / max(self.seconds, 1e-6), 2.0))
-        return min(max(1, size), LARGEST_PIECE)
+        """Tokens that would take `CHUNK_S` at this speed; at most twice as many as these."""
+        size = int(self.tokens * min(CHUNK_S / max(self.seconds, 1e-6), 2.0))
+        return min(max(1, size), LARGEST_CHUNK)
 
 
-def _read(
+def _prefill(
     model: Model, tokens: Sequence[int], size: int, clock: Callable[[], float] = perf_counter
-) -> Iterator[Piece]:
-    """Evaluate tokens in pieces of about `PIECE_S`; the first one has `size` tokens."""
+) -> Iterator[Chunk]:
+    """Evaluate tokens in chunks of about `CHUNK_S`; the first one has `size` tokens."""
     end = model.cached(tokens)
     while end < len(tokens):
         started, start = clock(), end
         end = min(start + size, len(tokens))
         model.logits(tokens[:end], rows=0)
-        piece = Piece(end - start, clock() - started, end)
-        yield piece
-        size = piece.next_size
+        chunk = Chunk(end - start, clock() - started, end)
+        yield chunk
+        size = chunk.next_size

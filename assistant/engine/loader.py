@@ -1,4 +1,4 @@
-"""Makes an assistant of a target and its draft, or only of the target if the draft is no use."""
+"""Makes an assistant of a target and its draft, or of the target alone if that cannot draft."""
 
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -43,15 +43,15 @@ class Loader:
         """Load the target, and the draft unless it is deferred."""
         with ExitStack() as models:
             target = self._target(models)
-            source, about_draft, no_draft = None, None, None
+            source, draft_info, no_draft = None, None, None
             profile, is_deferred = self._profile(target, self.setup.draft), False
             try:
                 is_deferred = may_defer and self._can_defer(target, profile)
                 if is_deferred:
-                    about_draft = self._expected_draft()
+                    draft_info = self._expected_draft()
                 else:
                     source = self._draft(target, models)
-                    about_draft = _about("draft", cast(NativeModel, source.model))
+                    draft_info = _info("draft", cast(NativeModel, source.model))
             except ModelError as error:
                 no_draft, is_deferred, profile = str(error), False, self._profile(target, None)
             if profile:
@@ -64,12 +64,12 @@ class Loader:
                 self._sources(target, source),
                 Controller(profile.costs, profile.acceptance) if profile else None,
                 prompt_cache=self._prompt_cache(target, models),
-                draft_name=about_draft.name if about_draft else None,
+                draft_name=draft_info.name if draft_info else None,
                 engine=self.choice.engine,
                 profile=profile,
             )
             if is_deferred:
-                assistant.deferred_draft = partial(self._late_draft, target, profile, opened)
+                assistant.deferred_draft = partial(self._deferred_draft, target, profile, opened)
             elif profile and target.rollback is None:
                 with suppress(SpecchatError):  # the first answer reports the error
                     assistant.prefill_common_prefix(self.control)
@@ -78,8 +78,8 @@ class Loader:
         assistant.can_grow = target.n_ctx < target.weights.n_ctx_train
         assistant.chat.suffix_tokens = suffix_tokens(reading_s)
         return assistant, Ready(
-            _about("target", target),
-            about_draft,
+            _info("target", target),
+            draft_info,
             no_draft,
             target.can_roll_back,
             self.choice.engine,
@@ -137,7 +137,7 @@ class Loader:
         return [*sources, model] if model else sources
 
     def _profile(self, target: NativeModel, draft: Path | None) -> Profile | None:
-        """Return what is known of the pair; None: it is not to be measured."""
+        """Return the profile of the pair; None: it is not to be measured."""
         setup, conditions = self.setup, None
         if not setup.measure or not target.can_roll_back:
             return None
@@ -169,8 +169,8 @@ class Loader:
     def _can_defer(self, target: NativeModel, profile: Profile | None) -> bool:
         """Return whether an answer may begin without the draft.
 
-        It may if the draft was used before. To load another takes seconds, once: its vocabulary is
-        compared and its batches are checked; a misfit is reported immediately.
+        It may if the draft was used before. Another one takes seconds to load, once: its vocabulary
+        is compared and its batches are checked, and if it cannot draft, that is reported at once.
         """
         draft = self.setup.draft
         if not (draft and draft.is_file() and target.can_roll_back and target.rollback is None):
@@ -186,7 +186,7 @@ class Loader:
         n_vocab = header.n_vocab or 0
         return ModelInfo("draft", _name(header), header.path, header.size, n_ctx, n_vocab, 0.0)
 
-    def _late_draft(
+    def _deferred_draft(
         self, target: NativeModel, profile: Profile | None, opened: ExitStack
     ) -> ModelSource:
         """Load a draft that was deferred; it can be tried again after `Cancelled`."""
@@ -213,7 +213,7 @@ class Loader:
             raise ModelError(f"{names}: {error}.") from error
 
 
-def _about(role: Role, model: NativeModel) -> ModelInfo:
+def _info(role: Role, model: NativeModel) -> ModelInfo:
     weights, name = model.weights, _name(model.weights.header)
     size = weights.path.stat().st_size
     return ModelInfo(role, name, weights.path, size, model.n_ctx, model.n_vocab, weights.load_s)

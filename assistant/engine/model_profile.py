@@ -23,9 +23,9 @@ NOISE, NOISE_WEIGHT = 0.08, 3
 """The usual standard deviation of a ratio on a machine at rest, in logarithms (0.05 to 0.1 were
 observed), and how many samples that counts for."""
 BUSY = 2.5
-"""How many times as long as on a calm machine one token takes where a ratio is not believed.
+"""A ratio is not used if one token took this many times as long as on a calm machine.
 
-Beside other programs each operation waits, whatever its width: then t(4), in a calm machine 2.3 of
+Beside other programs each operation waits, whatever its width: then t(4), on a calm machine 2.3 of
 t(1), was 1.2, and a draft's step not 0.25 but 0.6.
 """
 FURTHEST = 8.0  # log odds of acceptance; a file with more than that is damaged
@@ -59,13 +59,13 @@ class ModelProfile:
     prompt_token_s: float = 0.0
     """Of a target: seconds per token of the last long prompt; 0 if there was none."""
     acceptance: dict[str, float] = field(default_factory=dict)
-    """How much better or worse than usual sources did, in log odds, by name."""
+    """How much better or worse sources did than usual, in log odds, by name."""
 
     def add(self, tokens: int, ratio: float, plain_s: float) -> bool:
         """Add a sample, and the seconds of one token of the target beside it.
 
-        Return whether the machine was as calm as it usually is. Where it was not, the ratio counts
-        only if it is the first of its number of tokens: it is better than none.
+        Return whether the machine was as calm as it usually is. If it was not, the ratio is added
+        only if it is the first for its number of tokens.
         """
         self.plain_s = [*self.plain_s, plain_s][-LIMIT:]
         is_calm = plain_s <= BUSY * sorted(self.plain_s)[len(self.plain_s) // 4]
@@ -103,7 +103,7 @@ class ModelProfile:
 
     @property
     def is_valid(self) -> bool:
-        """Whether this can have been measured: a file may contain anything."""
+        """Whether these values can have been measured: a file may contain anything."""
         values = [*self.plain_s, *(ratio for ratios in self.ratios.values() for ratio in ratios)]
         are_positive = all(0 < value < inf for value in (*values, *self.typical.values()))
         is_plausible = all(abs(odds) < FURTHEST for odds in self.acceptance.values())

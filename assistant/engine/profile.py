@@ -87,18 +87,18 @@ class Profile:
         self.draft: TimedModel | None = None
         """The draft, once it is loaded."""
         self._records = Records(folder, PROFILES, ModelProfile)
-        verify, prefill = (_valid(self._records.get(key)) for key in self._keys)
-        self.of_target, self.of_draft = verify, prefill
-        verify.typical, prefill.typical = typical
+        of_target, of_draft = (_valid(self._records.get(key)) for key in self._keys)
+        self.of_target, self.of_draft = of_target, of_draft
+        of_target.typical, of_draft.typical = typical
         widest = most_proposals(target) + 1
         widths = [n for n in WIDTHS if n <= widest] or [widest] * (widest > 1)
-        self._usual = [Evaluation(verify, n) for n in widths]
+        self._usual = [Evaluation(of_target, n) for n in widths]
         wider = sorted({min(n, widest) for n in WIDER} - {1, *widths})
-        self._rare = [Evaluation(verify, n) for n in wider]
+        self._rare = [Evaluation(of_target, n) for n in wider]
         if draft:
-            steps = [Evaluation(prefill, n) for n in DRAFT_WIDTHS]
+            steps = [Evaluation(of_draft, n) for n in DRAFT_WIDTHS]
             self._usual = [*self._usual[:1], *steps, *self._usual[1:]]
-            self._rare.append(Evaluation(prefill, DRAFT_PREFILL))
+            self._rare.append(Evaluation(of_draft, DRAFT_PREFILL))
 
     @property
     def _keys(self) -> tuple[str, str]:
@@ -140,10 +140,10 @@ class Profile:
         return max((evaluation.error for evaluation in self._usual), default=0.0)
 
     def prepare(self, in_full: bool = True) -> None:
-        """Measure unless all is clear; if not `in_full`, only what no other machine can tell.
+        """Measure what is unclear; if not `in_full`, one token alone where ratios are typical.
 
-        In 22 recorded answers on five machines, typical costs were worth 0.96 to 1.02 times as much
-        as those of `MEASURING_S`, which a first answer would have to wait for.
+        In 22 recorded answers on five machines, decoding with typical costs was 0.96 to 1.02 times
+        as fast as with those of `MEASURING_S`, which a first answer would have to wait for.
 
         Raises what `measure` raises.
         """
@@ -156,7 +156,7 @@ class Profile:
             self.of_draft.plain_s = [*self.of_target.plain_s]
 
     def measure(self) -> None:
-        """Time what is not clear yet, for `MEASURING_S`; and what is needed, however long.
+        """Sample what is unclear for `MEASURING_S`, and what is `NEEDED` however long it takes.
 
         Raises:
             Cancelled: it was stopped.
@@ -175,10 +175,10 @@ class Profile:
         self.save()
 
     def refine(self) -> bool:
-        """Time what is least certain once; return whether to leave it at that for now.
+        """Take one sample of the least certain evaluation; return whether to stop for now.
 
-        So it is if nothing needs another sample, or the machine is busy. After a long text
-        attention would count as well, and nothing is timed.
+        The reasons to stop: nothing needs another sample, the machine is busy, or what is cached is
+        so long that attention would count as well.
 
         Raises:
             Cancelled: it was stopped; the caches are as they were.
@@ -196,10 +196,9 @@ class Profile:
         return is_settled
 
     def sample(self, evaluations: Iterable[Evaluation]) -> bool:
-        """Time evaluations, each between two of one token of the target.
+        """Time evaluations, each between two of one token; return whether the machine was calm.
 
-        They continue what is cached, and the caches are the same afterwards. Return whether the
-        machine was as calm as it usually is.
+        They continue what is cached, and the caches are the same afterwards.
 
         Raises:
             Cancelled: it was stopped.
@@ -224,19 +223,19 @@ class Profile:
         return is_calm
 
     def _seconds(self, model: TimedModel, text: list[int], tokens: int) -> float:
-        model.logits(text, rows=0)  # removes what comes after that from the cache
+        model.logits(text, rows=0)  # removes what follows the text from the cache
         longer = [*text, *varied(tokens, model.n_vocab)]
         started = self._clock()
         model.logits(longer, rows=min(tokens, model.max_rows))
         return self._clock() - started
 
     def save(self) -> None:
-        """Save all of it, if the folder can be written: else it is measured again."""
+        """Save all samples if the folder can be written; else they are taken again later."""
         with suppress(OSError):
             self.put()
 
     def put(self) -> None:
-        """Save all of it.
+        """Save all samples.
 
         Raises:
             OSError: the folder cannot be written.
@@ -251,7 +250,7 @@ class Profile:
 
 
 def newest(path: Path, role: Literal["verify", "draft"], folder: Path | None) -> ModelProfile:
-    """Return what was measured last with a file here, however it was run; empty: nothing."""
+    """Return the newest profile of a file on this machine, however it was run; empty: none."""
     with suppress(OSError):
         status = path.stat()
         prefix = f"{role} | {status.st_size} {status.st_mtime_ns} | "

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # toys need no native library, and what is not stored no snap
 
 LONG_S = 2.0
 """Seconds of prefill from which on a conversation is saved."""
-MIN_TOKENS_SAVED = 64  # tokens that a snapshot must spare the model to be restored
+MIN_TOKENS_SAVED = 64  # tokens that need no evaluation thanks to a snapshot that is restored
 
 
 _State = tuple[tuple[int, ...], memoryview]  # the tokens of a cache, and a copy of it
@@ -43,11 +43,11 @@ class PromptCache:
         self._in_memory: list[_State] = []  # the newest first
 
     def prepare(self, tokens: Sequence[int], stored: bool) -> None:
-        """Prepare the cache for a prompt, of a conversation that is `stored` or leaves no trace.
+        """Prepare the cache for a prompt of a conversation, which is `stored` or leaves no trace.
 
-        The tokens of the answer are to be appended to `tokens`. Afterwards the cache holds a prefix
-        of them and nothing else. The folder is opened again for each prompt: if it is discarded
-        later, nothing of this conversation can be saved.
+        The caller appends the answer's tokens to `tokens`. Afterwards the cache has a prefix of
+        them and nothing else. The folder is opened again for each prompt: if it is discarded later,
+        nothing of this conversation can be saved.
         """
         if self._model.cached(tokens) < len(self._model.cached_tokens) - MIN_TOKENS_SAVED:
             self.save()
@@ -83,25 +83,25 @@ class PromptCache:
             self._snapshots = None
 
     def _exchange(self, tokens: Sequence[int]) -> None:
-        """Save in memory what a prompt drops, and restore what was dropped for another one."""
-        cached, reach = self._model.cached_tokens, self._model.cached(tokens)
-        best = max(self._in_memory, key=lambda one: self._spared(one[0], tokens), default=None)
-        if len(cached) >= reach + MIN_TOKENS_SAVED:  # far less time to copy than to evaluate
+        """Save in memory the state that a prompt replaces, and restore an earlier one for it."""
+        cached, reusable = self._model.cached_tokens, self._model.cached(tokens)
+        best = max(self._in_memory, key=lambda state: self._spared(state[0], tokens), default=None)
+        if len(cached) >= reusable + MIN_TOKENS_SAVED:  # a copy takes far less time than evaluating
             with suppress(MemoryError):
                 self._in_memory.insert(0, (cached, self._model.state()))
-        if best and self._spared(best[0], tokens) >= reach + MIN_TOKENS_SAVED:
-            self._in_memory = [one for one in self._in_memory if one is not best]
+        if best and self._spared(best[0], tokens) >= reusable + MIN_TOKENS_SAVED:
+            self._in_memory = [state for state in self._in_memory if state is not best]
             self._model.restore(*best)
         while sum(len(state) for _, state in self._in_memory) > self._memory:
             self._in_memory.pop()
 
     def _spared(self, snapshot: Sequence[int], tokens: Sequence[int]) -> int:
-        """Return how many tokens of a prompt a snapshot spares."""
+        """Return how many tokens of a prompt need no evaluation if a snapshot is restored."""
         rolls_back = self._model.rollback is None and not self._model.restores_in_part
         common = common_prefix(snapshot, tokens)
-        goes_on = common == len(snapshot) < len(tokens)
+        continues = common == len(snapshot) < len(tokens)
         fits = len(snapshot) <= self._model.n_ctx
-        return common if fits and (goes_on or rolls_back) else 0
+        return common if fits and (continues or rolls_back) else 0
 
     def _restore(self, snapshots: "Snapshots", tokens: Sequence[int]) -> None:
         """Restore the snapshot with the longest usable prefix of a prompt, if it spares enough."""

@@ -84,10 +84,10 @@ def run(
 
 def in_turns(
     runners: Sequence[Runner],
-    done: Callable[[Runner], float] = Runner.clock,
+    progress: Callable[[Runner], float] = Runner.clock,
     await_step: Callable[[], bool] | None = None,
 ) -> Iterator[events.LaneEvent]:
-    """Step the lane that has computed least, until all have ended; the first of equals first.
+    """Step the lane with the least `progress`, until all have ended; the first of equals first.
 
     No lane is ever more than one step ahead of another. `await_step` is called before each step
     until it returns False.
@@ -96,7 +96,7 @@ def in_turns(
     while running:
         if await_step and not await_step():
             await_step = None
-        runner = min(running, key=done)
+        runner = min(running, key=progress)
         yield runner.step()
         if runner.over:
             running.remove(runner)
@@ -115,7 +115,7 @@ def _load(
     Raises:
         SpecchatError: they cannot be used, or nothing can propose to a lane that is to be SpS.
     """
-    if lane.mode == "ars":  # which uses no draft, and needs no costs
+    if lane.mode == "ars":  # it uses no draft, and needs no costs
         setup = replace(lane.setup, draft=None, measure=False)
     else:
         setup = replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)

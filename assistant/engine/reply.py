@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # few answers need the libraries of these
 
 DRAFT_AFTER = 32
 """Tokens after which an answer loads a draft that was deferred. They take 1.5 seconds with a 1.5B
-on two cores, twice as long as that: whatever the answer's length, little is lost by it."""
+on two cores, twice as long as the loading: whatever the answer's length, little is lost by it."""
 
 
 class Assistant:
@@ -75,7 +75,7 @@ class Assistant:
         """Whether the target was trained for a larger context."""
         self.chat = ChatTokens(vocab)
         """Tokenises conversations by the target's chat template."""
-        self.piece = 4
+        self.chunk = 4
         """How many tokens an idle prefill evaluates at once; see `engine.idle`."""
 
     @property
@@ -132,8 +132,8 @@ class Assistant:
 
             call_reader = call_reader_of(prompt.call_format, request)
         prefix = prompt.tokens[prompt.beginning.start :]
-        meeting = request.infill.meeting if request.infill else ""
-        stops = (*request.stop_strings, *filter(None, (meeting,)))
+        suffix_start = request.infill.suffix_start if request.infill else ""
+        stops = (*request.stop_strings, *filter(None, (suffix_start,)))
         text = AnswerText(prompt.beginning, prefix, stops, call_reader)
         return AnswerBuilder(request, self.vocab, figures, text, mask)
 
@@ -154,8 +154,8 @@ class Assistant:
             edit = EditSource(request.prediction, start, *spelling)
             available = {**available, edit.name: edit}
         if prompt.context and SuffixSource.name in available:
-            around = InfillSource(prompt.context, len(prompt.tokens))
-            available = {**available, around.name: around}
+            infill = InfillSource(prompt.context, len(prompt.tokens))
+            available = {**available, infill.name: infill}
         sources = [available[name] for name in request.sources if name in available]
         if self.target.can_roll_back and (forced or mask):
             from assistant.engine.sources.certain import certain_sources
@@ -255,10 +255,10 @@ class Assistant:
         at = prompt.tokens, prompt.thoughts.answer_start
         if not request.tools:
             return self._constraints.mask(request.constraint, *at) if request.constraint else None
-        mask, doubts = self._constraints.call_mask(
+        mask, limits = self._constraints.call_mask(
             prompt.call_format, request, *at, prompt.thought, self.chat.thinks
         )
-        prompt.warnings.extend(doubts)
+        prompt.warnings.extend(limits)
         return mask
 
     @cached_property

@@ -73,7 +73,7 @@ class Policy:
         if not self.is_free:
             first = options[0]
             return first if first.pending > SHORT and self.control.lookahead != 0 else None
-        return self.controller.reading(options, more) if self.controller else None
+        return self.controller.next_prefill(options, more) if self.controller else None
 
 
 class PlannedRound(NamedTuple):
@@ -97,8 +97,8 @@ class Rounds:
         answer_start: index of the answer's first token, by default the end of `tokens`. The first
             token is never proposed, so that it waits for no draft.
         is_suggestion: whether it is an editor's: its first token may be copied, and less be lost.
-        is_predicted: whether a prediction agrees so far: then as much may be lost as elsewhere.
-        limit: number of tokens at which no further round begins; by default the context's size.
+        is_predicted: whether the request has a prediction: then as much may be lost as elsewhere.
+        limit: number of tokens from which on no round begins; by default the context's size.
         clock: seconds, to time rounds.
     """
 
@@ -134,7 +134,7 @@ class Rounds:
         Raises:
             Cancelled: the user stopped it; `tokens` has every completed round.
             ModelError: the target cannot continue.
-            UsageError: nor can an answer with this constraint.
+            UsageError: the constraint allows none of the model's tokens.
         """
         while len(self._tokens) < self._limit:
             if self._policy.control.cancel.raised:
@@ -195,7 +195,7 @@ class Rounds:
         return self._model.model.busy_s if self._model else 0.0
 
     def needs_draft(self, after: int) -> bool:
-        """Return whether a draft may propose now: to answers of `after` tokens, or as chosen."""
+        """Return whether a draft may propose now: after `after` tokens, unless SpS was chosen."""
         control, answered = self._policy.control, len(self._tokens) - self._answer_start
         may_end_first = self._limit - len(self._tokens) < after
         if control.mode == "ars" or control.lookahead == 0:
@@ -219,13 +219,13 @@ class Rounds:
             return
         source.read(tokens)
         more = self._limit - len(tokens)
-        # A partial prefill is of no use, so it continues to its end, in pieces that are timed.
+        # A partial prefill is of no use, so it continues to its end, in chunks that are timed.
         while option := policy.next_prefill(source.prefill_options(tokens), more):
             source.restart(tokens, option.context)
             seen, before = source.seen(tokens[:-1]), self._draft_s
             start = source.model.cached(seen)
             try:
-                for progress in prefill(source.model, "draft", seen, option.piece):
+                for progress in prefill(source.model, "draft", seen, option.chunk):
                     if option.pending > SILENT_PREFILL:
                         yield progress
             except ModelError as error:
@@ -233,7 +233,7 @@ class Rounds:
             finally:
                 if policy.controller and policy.is_free:
                     count = source.model.cached(seen) - start
-                    policy.controller.read(count, self._draft_s - before)
+                    policy.controller.observe_prefill(count, self._draft_s - before)
             if source.model.cached(seen) == start:  # its context is full
                 return
 

@@ -72,7 +72,7 @@ def serve(
                 continue
             send(number)  # a sign of life, which was requested; or a job has started
             if content is not None:
-                engine.give(number, content)
+                engine.submit(number, content)
                 preload()
     except Garbled as error:
         os.write(2, f"garbled command: {error}\n".encode())

@@ -105,7 +105,7 @@ class AnswerText:
         return certain
 
     def _is_known(self, length: int) -> bool:
-        """Say whether so many characters are certain, or the last ones before a stop string."""
+        """Return whether so many characters are certain, or the last ones before a stop string."""
         return length <= len(self._known) or (self.stopped and bool(self._known))
 
     def _divided(self, token: Token, parts: Sequence[Part]) -> Iterator[Token]:

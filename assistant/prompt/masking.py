@@ -109,7 +109,7 @@ class Masking:
 
 
 def is_token(vocab: Vocab, text: str) -> bool:
-    """Say whether a text is one token of a vocabulary."""
+    """Return whether a text is one token of a vocabulary."""
     return text in vocab.controls or len(vocab.tokenize(text)) == 1
 
 

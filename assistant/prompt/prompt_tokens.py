@@ -180,7 +180,7 @@ class ChatTokens:
         return tokens
 
     def _shows_day(self, messages: Sequence[Message], variables: Variables) -> bool:
-        """Say whether the template shows the day; some do so only without a system prompt."""
+        """Return whether the template shows the day; some do so only without a system prompt."""
         system = takewhile(lambda message: message.role == "system", messages)
         start = [*system, Message("user", "?")]
         days = (day_variables(day) for day in ("2001-02-03", "2004-05-06"))
@@ -362,7 +362,7 @@ class ChatTokens:
         )
 
     def _keeps_tokens(self, message: Message) -> bool:
-        """Say whether an answer keeps its tokens: it has no thought, which templates may drop."""
+        """Return whether an answer keeps its tokens: not with a thought, which may be dropped."""
         if not (self.thinks and message.token_ids):
             return bool(message.token_ids) and "</think>" not in message.content
         text = self._text_of(message.token_ids) + message.content

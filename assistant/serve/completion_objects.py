@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from assistant.events import CallDelta, Decoded, Finished, Stats, Stop, Token, TokenLogprob, said
+from assistant.events import CallDelta, Decoded, Finished, Stats, Stop, Token, TokenLogprob, text_in
 from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import CompletionRequest
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS, Tally
@@ -45,7 +45,7 @@ class AnswerDeltas:
             return self._add_text(text, event.thought[len(self.thought) :])
         tokens = event.tokens
         self.tokens += tokens
-        deltas = self._add_text(said(tokens), said(tokens, "thought"))
+        deltas = self._add_text(text_in(tokens), text_in(tokens, "thought"))
         deltas += map(self._called, event.tool_calls)
         return deltas or [{"content": ""} if any(t.part == "answer" for t in tokens) else {}]
 

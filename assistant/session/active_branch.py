@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class ActiveBranch:
-    """Keep what is on the screen and what is stored the same.
+    """Keep the screen and the store consistent.
 
     Messages form a tree: an edited question or another answer is a sibling of the first.
     A method that shows another branch raises a StorageError when the store fails, and changes
@@ -72,11 +72,11 @@ class ActiveBranch:
         return self.writes and self.store is not None and self.store.saves
 
     def shows(self, record: StoredMessage) -> bool:
-        """Say whether a message is on the screen."""
+        """Return whether a message is on the screen."""
         return any(shown.id == record.id for shown in self.records)
 
     def is_current(self, record: StoredMessage) -> bool:
-        """Say whether a message is stored as it is shown: another program may have continued it."""
+        """Return whether a message is stored as shown: another program may have continued it."""
         if self.conversation is None or self.store is None:
             return True
         stored = self.store.tree(self.conversation)
@@ -129,7 +129,7 @@ class ActiveBranch:
         )
 
     def claim(self, answer: StoredMessage, trace: Trace) -> None:
-        """Note that an answer is continued here: from now on no other program continues it."""
+        """Mark an answer as continued here, so that no other program continues it."""
         streaming = replace(answer, state="streaming")
         self._saved(lambda _: self.stream(streaming, trace), lambda: None)
 
@@ -152,7 +152,7 @@ class ActiveBranch:
     def remove(self, record: StoredMessage) -> None:
         """Hide a message that was never answered, or has nothing in it.
 
-        A conversation of which nothing is left then goes with it.
+        A conversation that is empty then is deleted.
         """
         self._saved(lambda store: store.drop(record.id), lambda: None)
         if self.shows(record):
@@ -243,7 +243,7 @@ class ActiveBranch:
     @property
     def _required_store(self) -> "Store":
         if self.store is None:
-            raise StorageError("This conversation is not kept, so it has no other branches.")
+            raise StorageError("This conversation is not saved, so it has no other branches.")
         return self.store
 
     def _show(self, path: Sequence[StoredMessage], conversation: int | None) -> None:

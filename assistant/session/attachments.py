@@ -19,12 +19,12 @@ DOCUMENTS = (".pdf", ".docx")
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
 SHORT = 2_000
-"""Tokens of texts that are read as a whole on any machine: the passages of a short file are most of
-it, and it can be rewritten only as a whole."""
+"""Tokens of texts that are read as a whole on any machine: passages of a short file are nearly all
+of it, and only a file that is read as a whole can be rewritten."""
 
 
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
-    """Return the text of a file; `pipes` lets it be one that may have to be waited for.
+    """Return the text of a file; with `pipes`, it may be a pipe, which may block.
 
     A name that ends in a slash may be that of a folder, which is searched for each question.
 
@@ -53,7 +53,7 @@ def _extracted(path: Path, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:
-    """How much of the texts with a question is read; what is more is asked by its passages."""
+    """How much of a question's attached texts is read; of longer ones, only passages are."""
 
     token_s: float = 0.0  # seconds that a token takes to read
     patience_s: float = 0.0  # that all texts may take; `SHORT` tokens are read in any case
@@ -68,10 +68,10 @@ class ReadingLimits:
         return cls(ready.reading_s, settings.about_seconds, budget)
 
     def excess(self, texts: Iterable[tuple[int, bool]]) -> Iterator[float]:
-        """Yield 0 for each text that is read, else the seconds that this would take.
+        """Yield 0 for each text that is read, else the seconds that reading it would take.
 
-        They are infinite where a text does not fit into the context, after those before it. A text
-        is its tokens, and whether the user waits for it however long it takes.
+        Infinity stands for a text that does not fit into the context after those before it. A text
+        is given as its tokens, and whether the user waits for it however long it takes.
         """
         left, left_s = self.tokens, max(self.patience_s, SHORT * self.token_s)
         for count, is_wanted in texts:

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class ChatSession:
-    """Hold a conversation. Its methods are what the user does; `_run` does what follows.
+    """A conversation. Its methods are the user's actions; `_run` does what follows from them.
 
     Each method changes the state at once, and emits what is to be shown. Answers and tool calls
     run meanwhile, one at a time, in one coroutine.
 
     Args:
-        emit: is given each event, in order, first those of the engine as they are. What it raises
-            ends the conversation.
+        emit: receives each event, in order; those of the engine are unchanged. An error that it
+            raises ends the conversation.
         do: has the engine answer.
         start: runs a coroutine in the client's event loop, where all methods are called.
         store: saves the messages; None saves nothing.
@@ -42,7 +42,7 @@ class ChatSession:
             words; otherwise the user is asked whether to continue.
         writes: whether messages are written to the store, or only read from it.
         folders: are searched for each question; None has none.
-        clock: tells when questions are asked, in seconds since 1970.
+        clock: returns the time, in seconds since 1970.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class ChatSession:
             self._on_event, do, self.branch, self.tool_loop, self.responses, make_request
         )
         """Has the engine answer."""
-        self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # has it answered
-        self._question: StoredMessage | None = None  # the one that it answers, if it was just sent
+        self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # the answer that waits
+        self._question: StoredMessage | None = None  # that it answers, if it was just sent
         self._is_running = False  # whether `_run` runs
 
     @property
@@ -183,7 +183,7 @@ class ChatSession:
         self.branch.open(conversation)
 
     def stop(self) -> None:
-        """End the answer or the call, save what there is, and withdraw the question that waits."""
+        """End the answer or the call, save it so far, and withdraw the question that waits."""
         self.withdraw()
         if self.requests.stream is not None:
             self.requests.stream.cancel()
@@ -218,7 +218,7 @@ class ChatSession:
                     self._emit(events.FullyAnswered())
                 if self._next is None:
                     return
-                if self.requests.model is None:  # `ready` goes on
+                if self.requests.model is None:  # `ready` continues
                     if not self.requests.expects_model:
                         self._emit(events.NeedsModel())
                     return
@@ -255,7 +255,7 @@ class ChatSession:
     def _on_branch_event(self, event: events.SessionEvent) -> None:
         self._emit(event)
         if isinstance(event, events.PathShown):
-            # Nothing at the end of an opened branch runs unasked.
+            # No call at the end of an opened branch runs before the user approves it.
             self.tool_loop.restore_setting()
             self.tool_loop.may_auto_run = False
             self.tool_loop.close_approval()

@@ -12,7 +12,7 @@ from assistant.store.values import Attachment, StoredMessage
 RUN = 8
 """Words in a row that an answer and a passage share only if one is quoted."""
 LENGTHS = (64, 32, 16)
-"""Characters up to a copied token that are looked for; fewer stand in too many places."""
+"""Characters up to a copied token that are searched for; fewer occur in too many places."""
 CODE = re.compile(r"(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTALL)
 CITED = re.compile(r"(?<!\w)\[(?P<numbers>\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
 
@@ -54,7 +54,7 @@ def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment
 def copied_last(
     text: str, tokens: Sequence[Token], passages: Collection[Attachment]
 ) -> tuple[Attachment, ...]:
-    """Return the passages that the last copy stands in, of the `tokens` that end an answer."""
+    """Return the passages that have the last copy among the `tokens` that end an answer."""
     for token in reversed(tokens):
         if origin := copied_from(text, token, passages):
             return origin
@@ -65,10 +65,7 @@ def copied_last(
 def copied_from(
     text: str, token: Token, passages: Collection[Attachment]
 ) -> tuple[Attachment, ...]:
-    """Return the passages that the end of an answer stands in.
-
-    There are none unless `token`, its last, is a right guess that was copied.
-    """
+    """Return the passages with the end of an answer; none unless its last `token` was copied."""
     if token.origin is Origin.DRAFT and token.source in COPYING:
         ends = [text[-length:] for length in LENGTHS if len(text) >= length]
         matches = (tuple(passage for passage in passages if end in passage.text) for end in ends)
@@ -84,22 +81,22 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 def before_question(
     hits: Iterable[Attachment], path: Sequence[StoredMessage], n_ctx: int
 ) -> tuple[Attachment, ...]:
-    """Return passages as they stand before the next question of a path, the best last.
+    """Return passages as attachments of the next question of a path, the best last.
 
-    Those that stand in the path already keep their numbers, and their texts are not repeated.
+    Passages that the path has already keep their numbers, and their texts are not repeated.
 
     Args:
         hits: the passages, best first, without numbers.
         path: the messages before the question.
-        n_ctx: the tokens of the context. Half of it is what a long conversation keeps for sure.
+        n_ctx: the tokens of the context. Half of it is never dropped from a long conversation.
     """
-    standing = {
+    present = {
         (known.name, known.text): known for known in passages_of(latest(path, n_ctx // 2)).values()
     }
     new: list[Attachment] = []
     known: list[Attachment] = []
     for hit in hits:
-        if earlier := standing.get((hit.name, hit.text)):
+        if earlier := present.get((hit.name, hit.text)):
             known.append(replace(earlier, text=""))
         else:
             new.append(hit)

@@ -1,4 +1,4 @@
-"""What a conversation tells its client, besides the events of the engine: what is to be shown."""
+"""The events of a conversation for its client, which shows them; those of the engine are added."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """Show a message as it is now: it has ended, or it is an answer that goes on."""
+    """Show a message as it is now: it has ended, or it is an answer that continues."""
 
     record: StoredMessage
 
@@ -44,14 +44,14 @@ class AnswerEnded:
 
 @dataclass(frozen=True, slots=True)
 class FullyAnswered:
-    """Ask what is to be asked next, if anything waits: the last answer has ended by itself."""
+    """Send the next prompt, if one waits: the last answer has ended by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """Ask the user whether a call may run; `ToolLoop.decide` takes what the user says.
+    """Ask the user whether a call may run; `ToolLoop.resolve_approval` takes the decision.
 
-    `urgent`: it follows from what has just ended.
+    `urgent`: the answer with the call has just ended.
     """
 
     call: ToolCall
@@ -61,12 +61,12 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalClosed:
-    """Ask about no call any more."""
+    """Stop asking whether a call may run."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputRestored:
-    """Put a text that was not answered back where the user types."""
+    """Put a text that was not answered back into the input."""
 
     text: str
     attachments: tuple[Attachment, ...]
@@ -74,7 +74,7 @@ class InputRestored:
 
 @dataclass(frozen=True, slots=True)
 class NotSaved:
-    """Say that the conversation is not saved from now on, and why."""
+    """Warn that the conversation is not saved from now on, and why."""
 
     reason: str
 
@@ -86,7 +86,7 @@ class NeedsModel:
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """Show that a folder is read or tools start, and how far; None: that is over, with its news."""
+    """Show how far folders are read or tools started; None: that has ended, with this result."""
 
     text: str
     fraction: float | None
@@ -98,4 +98,4 @@ SessionEvent = (
     | Event
 )  # fmt: skip
 Emit = Callable[[SessionEvent], None]
-"""Is given each event, in order."""
+"""Receives each event, in order."""

@@ -30,10 +30,10 @@ FRESH_S = 30.0
 POLL_S = 0.05
 """Seconds between two checks whether the folders of a question have been read."""
 UNMEASURED_S = 0.01
-"""Seconds that a token is taken to be read in before any was."""
+"""Seconds of prefill that are assumed for a token before any were measured."""
 PASSAGE = 350
 """Tokens of a usual passage."""
-LEAST, MOST = 2, 40
+MIN_PASSAGES, MAX_PASSAGES = 2, 40
 """Passages before a question: one alone is the wrong one too often."""
 ANSWERS_BEFORE = 3
 """Answers before a question whose names and numbers are looked for."""
@@ -54,14 +54,14 @@ class FolderRetriever:
         return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
 
     def claim_stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
-        """Return those to `read` now: not read for a while, and from here on being read."""
+        """Return the folders that were not read for a while; the caller must `read` them now."""
         now = monotonic()
         stale = tuple(n for n in self.names(attachments) if now - self._read.get(n, -inf) > FRESH_S)
         self._read.update(dict.fromkeys(stale, inf))
         return stale
 
     async def read(self, names: Sequence[str]) -> None:
-        """Bring the indexes of folders up to date; say how far that is, and then what is new."""
+        """Update the indexes of folders; emit the progress, and then what has changed."""
         from assistant.passages.folder_index import update
 
         for name in names:
@@ -71,7 +71,7 @@ class FolderRetriever:
                     text = f"reading {name}: {done:,} of {of:,} files"
                     self._progress = Preparing(text, done / max(of, 1))
                     self._emit(self._progress)
-                news = _known(name)
+                news = _summary(name)
             except StorageError as error:
                 self._emit(Warned(str(error)))
             finally:
@@ -84,8 +84,8 @@ class FolderRetriever:
     ) -> None:
         """Find passages for the question at the end of a branch, attach them, and show that.
 
-        The question waits for folders that are being read. Nothing is done where that was done
-        before, or if it is not `wanted` any more then.
+        The question waits for folders that are being read. Nothing is done if it has passages
+        already, or is not `wanted` any more.
         """
         latest = branch.leaf
         if model is None or latest is None or latest.role != "user":
@@ -115,8 +115,8 @@ class FolderRetriever:
         """Return the attachments of a question which follows a path, and its passages, best last.
 
         A text without a passage that fits is read as a whole, as for a summary, unless an earlier
-        question had it and it is longer than half of the context. With them come the words that no
-        passage has, and those that were looked for instead.
+        question had it and it is longer than half of the context. Also return the words that no
+        passage has, each with the one that was searched for instead.
         """
         given = tuple(attachments)
         if not (self.names(given) or any(file.is_folder for file in given)):
@@ -134,11 +134,12 @@ class FolderRetriever:
         from assistant.passages.folder_index import find_in_text
 
         token_s = newest(model.path, "verify", cache_dir()).prompt_token_s or UNMEASURED_S
-        for_time = int(self._settings().about_seconds / token_s / PASSAGE)
-        limit = min(max(for_time, LEAST), max(model.n_ctx // 2 // PASSAGE, 1), MOST)
-        latest = [*reversed(path)]
-        questions = [message.content for message in latest if message.role == "user"]
-        answers = [message.content for message in latest if message.role == "assistant"]
+        in_time = int(self._settings().about_seconds / token_s / PASSAGE)
+        in_context = max(model.n_ctx // 2 // PASSAGE, 1)
+        limit = min(max(in_time, MIN_PASSAGES), in_context, MAX_PASSAGES)
+        newest_first = [*reversed(path)]
+        questions = [record.content for record in newest_first if record.role == "user"]
+        answers = [record.content for record in newest_first if record.role == "assistant"]
         del answers[ANSWERS_BEFORE:]
         texts = [file for file in given if file.is_folder and file.text]
         searches = {name: _index(name).find for name in self.names(given)}
@@ -161,7 +162,7 @@ class FolderRetriever:
         searched: Sequence[Attachment],
         instead: Mapping[str, str],
     ) -> list[str]:
-        """Say what the user has to know of a search before the answer."""
+        """Return what the user has to know about a search before the answer."""
         names, notes, nothing = self.names(attachments), [], "Nothing"
         for name in names:
             if not located(name).is_dir():
@@ -170,7 +171,8 @@ class FolderRetriever:
                 notes.append(f"{name} could not be read to its end.")
                 nothing = "Nothing that was read"
         notes += [
-            f"“{no}” is nowhere there; “{other}” was looked for." for no, other in instead.items()
+            f"“{absent}” is nowhere there; “{other}” was looked for."
+            for absent, other in instead.items()
         ]
         names += tuple(file.whole.name for file in searched if file.is_folder and file.text)
         whole = [file.name for file in searched if file not in attachments and not file.number]
@@ -191,8 +193,8 @@ def _attachment(name: str, passage: "Passage") -> Attachment:
     return Attachment(path, passage.text, 0, passage.first, passage.last, passage.note)
 
 
-def _known(name: str) -> str:
-    """Say what is known of a folder, and what was left out."""
+def _summary(name: str) -> str:
+    """Return a sentence on the indexed files of a folder, and on those left out."""
     state = _index(name).state
     more = " …" * (state.skipped_count > len(state.skipped[:2]))
     skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped[:2])}{more}"
@@ -208,7 +210,7 @@ def _index(name: str) -> "FolderIndex":
 
 
 def located(name: str) -> Path:
-    """Return where a name leads to."""
+    """Return the path of a folder's name."""
     return Path(name).expanduser().absolute()
 
 

@@ -65,7 +65,7 @@ def calls_since_question(
 
 
 def was_refused(path: Sequence[StoredMessage], call: ToolCall) -> bool:
-    """Say whether the user has refused the same call since the last question."""
+    """Return whether the user has refused the same call since the last question."""
     turn = takewhile(lambda record: record.role != "user", reversed(path))
     refused = (
         tool_call for record in turn if record.stop == REFUSED for tool_call in record.tool_calls
@@ -74,9 +74,9 @@ def was_refused(path: Sequence[StoredMessage], call: ToolCall) -> bool:
 
 
 def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
-    """Say whether the last of some answers asks only for calls that earlier ones asked for.
+    """Return whether the last of some answers has only calls that earlier ones had.
 
-    Small models do so without end; the next answer is then to be one without calls.
+    Small models repeat calls without end; the next answer must then be one without calls.
     """
     known, last = set[tuple[str, str]](), set[tuple[str, str]]()
     for tool_calls in answers:
@@ -139,18 +139,18 @@ def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def passages_of(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
-    """Return the passages that stand in a conversation, by their numbers."""
-    all_of_it = (
+    """Return the passages of a conversation, by their numbers."""
+    attached = (
         attachment for record in path if record.role == "user" for attachment in record.attachments
     )
-    return {passage.number: passage for passage in all_of_it if passage.number and passage.text}
+    return {passage.number: passage for passage in attached if passage.number and passage.text}
 
 
 def repeated_files(path: Sequence[StoredMessage], n_ctx: int) -> dict[int, list[Attachment]]:
-    """Return, by the numbers of questions, the files that stand above them unchanged.
+    """Return, by the numbers of questions, their files that an earlier question has unchanged.
 
-    Only the end of a path counts, as the rest may be dropped: what about 3/8 of the context hold.
-    So when a conversation grows, a file is sent again with the question that it came with later.
+    Only the end of a path counts, about 3/8 of the context, as the rest may be dropped. So when a
+    conversation grows, a file is written out again with a later question that it came with.
     """
     versions: dict[str, Attachment] = {}
     repeated: dict[int, list[Attachment]] = {}
@@ -184,14 +184,14 @@ def tokens(text: str) -> int:
 def joined(
     text: str, attachments: Iterable[Attachment], repeated: Collection[Attachment] = ()
 ) -> str:
-    """Return the message that the model reads: each text between two fences, then the words.
+    """Return the message that the model reads: each attached text in fences, then the words.
 
-    What is attached is known before the words are, so it can be read while they are typed. Of
-    files that are `repeated`, only the names are written.
+    Attachments come first, so that they can be prefilled while the words are typed. Of files that
+    are `repeated`, only the names are written.
     """
-    given = [attachment for attachment in attachments if not attachment.is_folder]
-    citing = CITING if any(attachment.number for attachment in given) else ""
-    texts = (_UNCHANGED.format(e.title) if e in repeated else _fenced(e) for e in given)
+    files = [attachment for attachment in attachments if not attachment.is_folder]
+    citing = CITING if any(file.number for file in files) else ""
+    texts = (_UNCHANGED.format(f.title) if f in repeated else _fenced(f) for f in files)
     parts = [*texts, citing, text]
     return "\n\n".join(part for part in parts if part.strip())
 
@@ -204,6 +204,6 @@ def _fenced(attachment: Attachment) -> str:
 
 
 def fence_of(text: str) -> str:
-    """Return a fence for a text that nothing in it ends."""
+    """Return a code fence that nothing in a text closes."""
     runs = re.findall("`{3,}", text)
     return "`" * (max(map(len, runs), default=2) + 1)

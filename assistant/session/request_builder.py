@@ -51,7 +51,7 @@ class RequestBuilder:
         self.model, self.expects_model = None, True
 
     def race(self, text: str, attachments: Sequence[Attachment] = ()) -> Request | None:
-        """Return what a race answers: `text` after the path, or else the last question."""
+        """Return the request of a race: `text` after the path, or else the last question."""
         path = self._branch.records
         if joined(text, attachments):
             path = (*path, self._branch.question(text, attachments))
@@ -65,9 +65,9 @@ class RequestBuilder:
     def next(
         self, text: str, attachments: Sequence[Attachment] = (), edits: StoredMessage | None = None
     ) -> Request | None:
-        """Return the request that `text` would lead to if it were sent now, or a call's result.
+        """Return the request that would follow if `text` were sent now, or a call returned.
 
-        None: that is not known, because no tools were listed yet.
+        None: it is not known, because no tools were listed yet.
         """
         if self._tool_loop.enabled and not self._tool_loop.tools.is_listed:
             return None
@@ -109,7 +109,7 @@ class RequestBuilder:
     def _request(
         self, path: Sequence[StoredMessage], siblings: int = 0, following: tuple[Message, ...] = ()
     ) -> Request:
-        """Return what the engine needs to answer, or to continue with, the end of a path.
+        """Return the request to answer the end of a path, or to continue the answer there.
 
         `siblings` counts the answers that the question has; `following` comes after the path.
         """

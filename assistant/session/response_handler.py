@@ -26,7 +26,7 @@ WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
 
 
 class PartialAnswer:
-    """Collect the rounds of an answer; `before` is how it was decoded until it was cut, if so."""
+    """Collect the rounds of an answer; `before` has those of an answer that is continued."""
 
     def __init__(self, record: StoredMessage, before: Trace = ()) -> None:
         self.record = record
@@ -80,7 +80,7 @@ class PartialAnswer:
     def abandoned(self, state: State) -> StoredMessage:
         """Return the answer as far as it came; it did not finish."""
         if not self._steps and state != "streaming":
-            return self.record  # nothing came of continuing it: it is as it was cut
+            return self.record  # continuing it added nothing
         return replace(
             self.record, content=self.text, thought=self.thought,
             token_ids=(), stats=None, stop=None, state=state, tool_calls=(),
@@ -90,7 +90,7 @@ class PartialAnswer:
 class ResponseHandler:
     """Save and show an answer by the events of the engine.
 
-    It may be of another conversation than that on the screen.
+    The answer may belong to another conversation than the one on the screen.
     """
 
     def __init__(self, emit: Emit, branch: ActiveBranch) -> None:
@@ -154,7 +154,7 @@ class ResponseHandler:
             if answer.text or answer.thought:
                 self._end(answer, answer.abandoned(state))
             else:
-                self._forget(answer)
+                self._drop_empty(answer)
         self._emit(AnswerEnded())
 
     def _finish(self, event: Finished) -> None:
@@ -175,7 +175,7 @@ class ResponseHandler:
             record = self._branch.end_message(ended, answer.trace)
         self._emit(Changed(record))
 
-    def _forget(self, answer: PartialAnswer) -> None:
+    def _drop_empty(self, answer: PartialAnswer) -> None:
         """Drop an empty answer; a question without another answer returns to the input."""
         answer.is_over, branch = True, self._branch
         if not branch.shows(answer.record):  # it is of another conversation

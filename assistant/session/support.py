@@ -1,6 +1,6 @@
-"""What of an answer its passages do not support: wrong citations, numbers and names.
+"""Parts of an answer that its passages do not support: wrong citations, numbers and names.
 
-A warning says what is in none of the texts. That the texts say the opposite is not detected.
+A warning lists what is in none of the texts. Texts that say the opposite are not detected.
 """
 
 import calendar
@@ -37,23 +37,24 @@ _DIGITS = {word: str(value) for row in _SMALL for value, word in enumerate(row.s
 
 
 class Support(NamedTuple):
-    """What a check of an answer against its passages has shown."""
+    """The result of a check of an answer against its passages."""
 
     wrong: tuple[int, ...] = ()
     """Numbers that it cites, and that no passage of its question has."""
     warnings: tuple[str, ...] = ()
     """A sentence for each."""
     unfound: str = ""
-    """That nothing was found in what was searched for its question, which was said before it."""
+    """A sentence that a search for its question found nothing, which was shown before it."""
 
 
 def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
-    """Check an answer against the passages of its question; `path` may go on after the answer."""
+    """Check an answer against the passages of its question; `path` may continue after it."""
     before = [*takewhile(lambda record: record.id != answer.id, path)]
     is_text = answer.role == "assistant" and answer.content and not answer.tool_calls
-    asked = next((e.attachments for e in reversed(before) if is_text and e.role == "user"), ())
-    names = " or ".join(file.whole.name for file in asked if file.is_folder)
-    is_unfound = names and not any(file.number for file in asked)
+    questions = (record for record in reversed(before) if is_text and record.role == "user")
+    files = next((question.attachments for question in questions), ())
+    names = " or ".join(file.whole.name for file in files if file.is_folder)
+    is_unfound = names and not any(file.number for file in files)
     unfound = f"Nothing was found in {names} for this; answered without it." if is_unfound else ""
     if not is_text or not passages_of(before):
         return Support(unfound=unfound)
@@ -65,8 +66,8 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     if not answer.attachments and {*numbers} == {*wrong}:  # else quoted passages are named
         lines.append("No passage is cited.")
     attached = (attachment for record in before for attachment in record.attachments)
-    files = (attachment for attachment in attached if not attachment.number)
-    texts = [f"{passage.title}\n{passage.text}" for passage in (*passages.values(), *files)]
+    whole = (attachment for attachment in attached if not attachment.number)
+    texts = [f"{passage.title}\n{passage.text}" for passage in (*passages.values(), *whole)]
     given = (record.content for record in before if record.role != "assistant")
     missing = unsupported(answer.content, [*texts, *given])
     listed = ", ".join(missing[:MOST_MISSING]) + " …" * (len(missing) > MOST_MISSING)
@@ -85,7 +86,7 @@ def wrong_citations(answer: str, wrong: Iterable[int]) -> Iterator[tuple[int, in
 
 
 def struck(answer: str, wrong: Iterable[int]) -> str:
-    """Return Markdown in which wrong citations are struck out, with a word."""
+    """Return Markdown in which wrong citations are struck out, with a note."""
     numbers = {*map(str, wrong)}
 
     def strike(match: re.Match[str]) -> str:
@@ -99,9 +100,9 @@ def struck(answer: str, wrong: Iterable[int]) -> str:
 def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     """Return the numbers and the names of an answer that stand in none of the texts.
 
-    Numbers are written with digits; those that count a list, and citations, are none. Names are
-    capitalised words within a sentence (not in German, where nouns have capitals), and anywhere
-    what looks like an identifier, an abbreviation, an option or a file.
+    Only numbers in digits are checked, without citations and those of list items. Names are
+    capitalised words within a sentence (not in German, where nouns have capitals), and all words
+    that look like an identifier, an abbreviation, an option or a file.
     """
     answer = re.sub(r"(?ms)^ *(`{3,}|~{3,}).*?(?:^ *\1|\Z)", "\n", answer)
     answer = _NUMBERING.sub("\n", CITED.sub("", answer))
@@ -110,7 +111,7 @@ def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     words = {*re.findall(r"\w+", known)}
     numbers = _known_numbers(known, words)
     answer = _ungrouped(answer)
-    counts = [match for match in _NUMBER.finditer(answer) if _new(match[1], numbers)]
+    counts = [match for match in _NUMBER.finditer(answer) if _is_new(match[1], numbers)]
     answer = _NUMBER.sub(lambda match: " " * len(match[0]), answer)  # a unit is no name
     names = [name for name in _names(answer) if not _is_known(name[0], known, words, numbers)]
     missing = sorted([*counts, *names], key=re.Match.start)
@@ -143,8 +144,8 @@ def _values(number: str) -> set[str]:
     return {decimal, re.sub(r"\D", "", number)} if grouped else {decimal}
 
 
-def _new(number: str, known: set[str]) -> bool:
-    """Say whether a number is in no text; dates, times and ranges may be written in parts."""
+def _is_new(number: str, known: set[str]) -> bool:
+    """Return whether a number is in no text; a text may have dates and ranges in parts."""
     parts = [part.lstrip("0") or "0" for part in re.split(r"\D", number)]
     in_parts = len(parts) > 2 or re.search("[:/-]", number)
     return known.isdisjoint(_values(number)) and not (in_parts and known.issuperset(parts))

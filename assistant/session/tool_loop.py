@@ -46,7 +46,7 @@ class ToolLoop:
 
     @property
     def enabled(self) -> bool:
-        """Whether the conversation has tools, as it has if it has called some."""
+        """Whether the conversation has tools; it has them if tools were called in it."""
         has_called = any(record.tool_calls for record in self._branch.records)
         return self.tools.is_enabled(self._branch.conversation, has_called)
 
@@ -59,14 +59,14 @@ class ToolLoop:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether the model must not call tools again: it has too often, or repeats itself."""
+        """Whether the model must not call tools again: it did too often, or repeats itself."""
         answers = messages.calls_since_question(self._branch.records)
         is_limited = self._answers_at_limit and self.enabled
         is_over = is_limited and len(answers) >= self.tools.settings.rounds
         return is_over or messages.repeats_earlier_calls(answers)
 
     def should_answer(self) -> bool:
-        """Say whether results are to be answered now; warn the user if there were too many."""
+        """Return whether results are to be answered now; warn the user if there were too many."""
         leaf, limit = self._branch.leaf, self.tools.settings.rounds
         if not (self.may_auto_run and self.enabled and leaf and leaf.role == "tool"):
             return False
@@ -98,7 +98,7 @@ class ToolLoop:
     # What the user decides
 
     def set_enabled(self, on: bool) -> None:
-        """Give the conversation tools, or take them away; that is saved with it."""
+        """Turn the tools of the conversation on or off, and save that with it."""
         number, store = self._branch.conversation, self._branch.store
         self.tools.enabled[number] = on
         if number is not None and store is not None:
@@ -106,7 +106,7 @@ class ToolLoop:
                 store.remember(f"{TOOLS_OF}{number}", "on" if on else "off")
 
     def restore_setting(self) -> None:
-        """Give a conversation that was opened the tools that it had."""
+        """Turn tools on or off as they were in a conversation that was opened."""
         number, store = self._branch.conversation, self._branch.store
         if self.tools.opt_in and store is not None and number not in self.tools.enabled:
             with suppress(StorageError):
@@ -176,7 +176,7 @@ class ToolLoop:
             self._decision.set_result(decision)
 
     def refuse_open_calls(self) -> None:
-        """Refuse the calls without a result: the user goes on without them."""
+        """Refuse the calls without a result: the user continues without them."""
         self.close_approval()
         for call in messages.open_calls(self._branch.records) if self.enabled else ():
             self._end_unrun(call, messages.WAS_REFUSED)

@@ -11,8 +11,8 @@ OPEN, EDITED = "open", "edited"
 """Names of notes: the conversation on the screen, and the question that was being changed."""
 
 
-class _Typed(Protocol):
-    """Where the user types; its state is a text, which is put before what is there."""
+class _Prompt(Protocol):
+    """The input; its state is a text, and `restore` puts one before what was typed since."""
 
     def head(self, changes: bool) -> None: ...
     def state(self) -> str: ...
@@ -22,13 +22,13 @@ class _Typed(Protocol):
 
 
 class UnsentText:
-    """Put away what is in the prompt when the user goes elsewhere, and bring it back later.
+    """Remember the text in the prompt when the user goes elsewhere, and restore it later.
 
-    In the prompt is a new question of the conversation on the screen, or a change of an earlier
-    one. A change that is left is there when the user comes back to it.
+    It is a new question of the conversation on the screen, or a change of an earlier one. A change
+    that is left is restored when the user comes back to it.
     """
 
-    def __init__(self, prompt: _Typed, branch: ActiveBranch) -> None:
+    def __init__(self, prompt: _Prompt, branch: ActiveBranch) -> None:
         self._prompt, self._branch = prompt, branch
         self.question: StoredMessage | None = None
         """The earlier question that is being changed."""
@@ -46,14 +46,14 @@ class UnsentText:
         """Continue in the conversation on the screen, or with the question that is changed."""
         key = self._here
         if key != self._key:
-            state = self._left_in(key)
+            state = self._state_of(key)
             self._states[self._key] = self._prompt.state()
             self._key = key
             self._prompt.drop()
             self._prompt.restore(state)
 
     def change(self, question: StoredMessage) -> None:
-        """Put a question into the prompt, or what had become of it when it was last left."""
+        """Put a question into the prompt, with the changes that it had when it was last left."""
         self.question = question
         self._prompt.head(changes=True)
         self.go()
@@ -62,7 +62,7 @@ class UnsentText:
             self._original = self._prompt.state()
 
     def leave(self) -> bool:
-        """Leave the question as it was; return whether a change of it is kept."""
+        """Leave the question as it was; return whether a change of it is remembered."""
         changed = self._prompt.state() not in ("", self._original)
         question, self.question, self._original = self.question, None, ""
         self._prompt.head(changes=False)
@@ -76,12 +76,12 @@ class UnsentText:
 
     @property
     def replaced(self) -> StoredMessage | None:
-        """The question that what is sent replaces."""
+        """The question that the prompt replaces when it is sent."""
         # It may have been deleted, or another branch chosen, since it was put into the prompt.
         return self.question if self.question and self._branch.shows(self.question) else None
 
     def sent(self) -> None:
-        """Continue in the conversation that is shown; what has been typed since comes along."""
+        """Continue in the conversation that is shown, with the text that was typed since."""
         self._states[self._key] = ""
         self.question, self._original = None, ""
         self._prompt.head(changes=False)
@@ -104,14 +104,14 @@ class UnsentText:
 
     def _restore(self) -> None:
         self._key = self._here
-        self._prompt.restore(self._left_in(self._key))
+        self._prompt.restore(self._state_of(self._key))
 
     @property
     def _here(self) -> str:
         return unsent(self._branch.conversation, self.question.id if self.question else None)
 
-    def _left_in(self, key: str) -> str:
-        """Return what was left under a key; what cannot be read stays in the store."""
+    def _state_of(self, key: str) -> str:
+        """Return the state of a key; one that cannot be read stays in the store."""
         store = self._branch.store
         if key not in self._states:
             self._states[key] = self._stored[key] = ""

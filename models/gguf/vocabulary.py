@@ -34,11 +34,11 @@ class FileVocabulary:
         return self._kinds[token] if token < len(self._kinds) else NORMAL
 
     def is_unused(self, token: int) -> bool:
-        """Say whether a token is padding that no text produces."""
+        """Return whether a token is padding that no text produces."""
         return self.kind(token) == UNUSED
 
     def has_text(self, token: int) -> bool:
-        """Say whether a token stands for text: a control token does not."""
+        """Return whether a token stands for text: a control token does not."""
         return self.kind(token) not in _NO_TEXT
 
     def piece(self, token: int) -> bytes:

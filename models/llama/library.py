@@ -42,7 +42,7 @@ def _context_params(settings: ContextSettings) -> Any:
 
 
 def has_amx() -> bool:
-    """Say whether the matrix kernels for Intel's AMX are compiled in.
+    """Return whether the matrix kernels for Intel's AMX are compiled in.
 
     Some compilers build them so that the first batch kills the process (llama.cpp issue 20824).
     They are an "extra buffer type", so weights loaded without those never reach them.

@@ -31,7 +31,7 @@ class Batch:
         self._wants_logits[count - rows : count] = 1
 
     def is_within(self, n_vocab: int) -> bool:
-        """Say whether all tokens are below `n_vocab`; others make a library read out of bounds."""
+        """Return whether all tokens are below `n_vocab`: others are read out of bounds."""
         tokens = self._token[: self.struct.n_tokens]
         return bool(tokens.min() >= 0 and tokens.max() < n_vocab)
 

@@ -12,7 +12,7 @@ from textual.style import Style
 from textual.theme import BUILTIN_THEMES
 
 from assistant.edit.rewrite import proposed_by
-from assistant.events import Decoded, Loading, Origin, Prefilled, Ready, Step, Warned, said
+from assistant.events import Decoded, Loading, Origin, Prefilled, Ready, Step, Warned, text_in
 from assistant.session import events
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.support import check
@@ -204,8 +204,8 @@ class Scrollback:
         self.note(f"▸ {call if record.state == 'streaming' else end}", MUTED)
 
     def _show_round(self, event: Decoded) -> None:
-        self._thought += said(event.tokens, "thought")
-        thinks = self._thought and not said(event.tokens)
+        self._thought += text_in(event.tokens, "thought")
+        thinks = self._thought and not text_in(event.tokens)
         text = f"thinking: {counted(event.stats.thought_tokens, 'token')}"
         self.show_status(last=event, activity=Activity(text, 0.0) if thinks else None)
         if self._thought and not thinks:

@@ -11,7 +11,7 @@ from time import monotonic
 import click
 from rich.text import Text
 
-from assistant.events import Decoded, Failed, Finished, Loading, Prefilled, Ready, Warned, said
+from assistant.events import Decoded, Failed, Finished, Loading, Prefilled, Ready, Warned, text_in
 from assistant.request import Constraint
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
@@ -212,8 +212,8 @@ class AskSession:
     def _show_round(self, event: Decoded | Finished) -> None:
         """Print the tokens of a round, or that the model is thinking."""
         answer = self.answers[-1]
-        shown = self._settings.show_thinking or answer.finished or said(answer.tokens)
-        if isinstance(event, Decoded) and not shown and not said(event.tokens):
+        shown = self._settings.show_thinking or answer.finished or text_in(answer.tokens)
+        if isinstance(event, Decoded) and not shown and not text_in(event.tokens):
             self._console.show_progress(f"thinking: {counted(event.stats.thought_tokens, 'token')}")
         else:
             self._console.hide_progress()

@@ -28,14 +28,15 @@ TYPICAL_CONFIDENCE, PRIOR = 0.7, 3.0  # its mean in a new text, and how many tok
 TEXT_PRECISION = 2.8  # of a draft model, between texts: measured
 COPIES_TEXT_PRECISION = 1.0  # of other sources
 SOURCE_PRECISION = 2.0  # between models
-KEPT = 0.98  # of a source's lasting correction, with each text: a bad source is tried again
+DECAY = 0.98  # of a source's lasting correction, with each text: a bad source is tried again
 
 
 class Odds:
     """The logarithm of odds, or a part of it, learnt from probabilities that are observed.
 
-    Logistic regression, one step of Newton's for each observation: it moves by how unexpected that
-    was, and the less the more is known already. The information is one over the variance.
+    Logistic regression with one step of Newton's method for each observation: the value moves by
+    how unexpected that was, and the less the more is known. The information is one over the
+    variance.
     """
 
     def __init__(self, value: float, information: float) -> None:
@@ -48,7 +49,7 @@ class Odds:
         return 1 / sqrt(self._information)
 
     def observe(self, observed: float, expected: float) -> None:
-        """Take an observation of a probability that this is a part of."""
+        """Update the value by an observed probability, and the one that was expected."""
         self._information += expected * (1 - expected)
         self.value += (observed - expected) / self._information
 
@@ -67,7 +68,7 @@ def probability(value: float) -> float:
 class RecentMean:
     """A mean in which earlier observations count for less.
 
-    The `value` at first counts as so many observations as its `weight`.
+    The initial `value` counts as `weight` observations.
     """
 
     def __init__(self, value: float = 0.0, weight: float = 0.0) -> None:
@@ -75,11 +76,11 @@ class RecentMean:
 
     @property
     def value(self) -> float:
-        """The mean; 0 where nothing was added yet, and nothing was known at first."""
+        """The mean; 0 if nothing was added and there was no initial value."""
         return self._sum / self._weight if self._weight else 0.0
 
     def add(self, total: float, weight: float = 1.0) -> None:
-        """Take `weight` observations into account, and their sum."""
+        """Add `weight` observations, whose sum is `total`."""
         self._sum = FADE * self._sum + total
         self._weight = FADE * self._weight + weight
 
@@ -87,10 +88,10 @@ class RecentMean:
 class Acceptance:
     """Estimates the probability that the target accepts a proposal, given that it tests it.
 
-    It is what is known of a source's bucket, and two corrections in log odds: of the source with
-    these models, which lasts, and of the source in this text, which is learnt quickly. What is
-    observed is not whether a proposal was accepted, but the probability of that: the overlap of the
-    two rows.
+    The estimate is the usual acceptance of a source's bucket with two corrections in log odds: one
+    for the source with these models, which lasts, and one for the source in this text, which is
+    learnt quickly. What is observed is not whether a proposal was accepted, but the probability of
+    that: the overlap of the two rows.
     """
 
     def __init__(self, lasting: Mapping[str, float] | None = None) -> None:
@@ -105,7 +106,7 @@ class Acceptance:
         self._texts.clear()
         self._confidence = RecentMean(TYPICAL_CONFIDENCE, PRIOR)
         for source in self._sources.values():
-            source.value *= KEPT
+            source.value *= DECAY
 
     @property
     def lasting(self) -> dict[str, float]:
@@ -118,38 +119,38 @@ class Acceptance:
         return self._confidence.value
 
     def estimate(self, source: str, bucket: int) -> float:
-        """Return the estimate for a proposal of which the bucket is known."""
+        """Return the estimate for a proposal whose bucket is known."""
         known = KNOWN.get(source, UNKNOWN)
         return probability(log_odds(known[min(bucket, len(known) - 1)]) + self._correction(source))
 
-    def along(self, run: Run) -> list[float]:
+    def estimates(self, run: Run) -> list[float]:
         """Return the estimates for the tokens of a run, each given those before it."""
         uncertain = run.buckets[run.certain :]
         return [1.0] * run.certain + [self.estimate(run.source, bucket) for bucket in uncertain]
 
     def expected(self, source: str, better: float = 0.0) -> float:
-        """Return the estimate for a proposal of which no bucket is known yet.
+        """Return the estimate for a proposal whose bucket is not known yet.
 
         `better` is by how much the source will do better than it did, in log odds. For a draft
-        model the target's own confidence counts, which is known before the draft is asked: where
-        the target is sure, most proposals are right.
+        model the target's own confidence counts, which is known before the draft is evaluated:
+        where the target is sure, most proposals are right.
         """
         known = KNOWN.get(source, UNKNOWN)
         usual = self.confidence if source == MODEL else known[len(known) // 2]
         return probability(log_odds(usual) + self._correction(source) + better)
 
     def optimistic(self, source: str) -> float:
-        """Return what is expected of a source, a standard deviation higher.
+        """Return the expected acceptance of a source, plus one standard deviation.
 
-        So one that may be good in this text is tried, and one that is bad soon is no longer.
+        So a source that may be good in this text is tried, and one that proves bad is soon not.
         """
         return self.expected(source, self._text(source).deviation)
 
     def observe(self, round_: Round, runs: Sequence[Run]) -> None:
-        """Learn from a round, and from all `runs` that were on offer where it began.
+        """Learn from a round, and from all `runs` that were on offer when it began.
 
-        It costs nothing to judge those, whether they were taken or not. So a source that is not
-        used now is noticed as soon as it becomes good.
+        Judging a run costs nothing, whether it was proposed or not. So a source that is not used
+        now is noticed as soon as it becomes good.
         """
         for source, bucket, overlap in _observed(round_, runs):
             expected = self.estimate(source, bucket)

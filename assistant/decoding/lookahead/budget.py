@@ -13,8 +13,8 @@ SUGGESTION_ALLOWANCE = 0.1
 In 31 gaps, replayed with the costs of five machines, none was below 0.95 times ArS; with 0.25 the
 slowest was at 0.92, with what other answers may lose at 0.88. The mean went from 1.23 to 1.21.
 """
-RECENT = 9  # rounds of ArS whose median is believed
-CHANGED = 1.2  # times longer or shorter: no noise, if two evaluations in a row say so
+RECENT = 9  # rounds of ArS whose median is the estimate
+CHANGED = 1.2  # times longer or shorter: no noise, if two evaluations in a row show it
 
 
 class Baseline:
@@ -22,23 +22,23 @@ class Baseline:
 
     def __init__(self, seconds: float) -> None:
         self._recent = deque([seconds], RECENT)
-        self.unseen = 0
-        """Rounds of speculation since the last plain one."""
+        self.speculative_rounds = 0
+        """Rounds with proposals since the last plain one."""
 
     @property
     def seconds(self) -> float:
-        """The seconds of a plain evaluation, as far as is known."""
+        """The estimated seconds of a plain evaluation."""
         return median(self._recent)
 
     def observe(self, seconds: float) -> None:
         """Observe a round without proposals; what is not a duration is ignored."""
         if seconds > 0 and isfinite(seconds):
             self._add(seconds)
-            self.unseen = 0
+            self.speculative_rounds = 0
 
     def observe_speculative(self, seconds: float) -> None:
         """Observe a round with proposals: a plain evaluation takes no longer than a wider one."""
-        self.unseen += 1
+        self.speculative_rounds += 1
         if 0 < seconds < self.seconds / CHANGED:
             self._add(seconds)
 
@@ -52,10 +52,10 @@ class Baseline:
 class Budget:
     """Keep account of what speculation lost, or saved, against ArS, in evaluations of one token.
 
-    Everything that ArS would not have spent is booked: proposals, draft steps, and what the draft
-    reads. No round and no reading may stake more than `left`. So an answer takes at most
-    `ALLOWANCE` evaluations longer than ArS, and `SHARE` of them, as long as evaluations take as
-    long as they are believed to. A suggestion may lose less; see `SUGGESTION_ALLOWANCE`.
+    Everything that ArS would not have spent is booked: proposals, draft steps, and the draft's
+    prefill. No round and no prefill may stake more than `left`. So an answer takes at most
+    `ALLOWANCE` evaluations longer than ArS, and `SHARE` of its tokens, provided that evaluations
+    take as long as estimated. A suggestion may lose less; see `SUGGESTION_ALLOWANCE`.
     """
 
     def __init__(self, of_suggestion: bool = False) -> None:
@@ -64,7 +64,7 @@ class Budget:
         self._lost = 0.0  # evaluations; below 0: saved
 
     def add(self, tokens: int, lost: float = 0.0) -> None:
-        """Take tokens into account, and the evaluations by which they took longer than by ArS."""
+        """Book tokens, and by how many evaluations they took longer than by ArS."""
         self._tokens += tokens
         self._lost += lost
 

@@ -47,8 +47,8 @@ class Controller:
         self._acceptance = acceptance or Acceptance()
         self._budget = Budget()
         self._pace = RecentMean()
-        self._known = 0  # tokens of context that the draft had when it was judged last
-        self._is_reading = False
+        self._context = 0  # tokens that the draft had when its acceptance was estimated last
+        self._is_prefilling = False
         self._answered = 0  # tokens of this answer
         self._baseline = Baseline(costs.verify(1))
 
@@ -59,8 +59,8 @@ class Controller:
         """
         self._budget = Budget(is_suggestion)
         self._pace = RecentMean()
-        self._known = self._answered = 0
-        self._is_reading = False
+        self._context = self._answered = 0
+        self._is_prefilling = False
         self._acceptance.begin()
 
     def plan(
@@ -89,26 +89,26 @@ class Controller:
             repeats=repeats,
         )
 
-    def reading(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
-        """Return what the draft is to read now; None for nothing.
+    def next_prefill(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
+        """Return the prefill of the draft to run now; None for none.
 
-        The first of the `options` continues the draft's window. Chosen is the one that saves most
-        in the `more` tokens that the answer may still have, less its own time, if the answer may
-        still lose that time. So a draft first reads a little, and what it saves with that pays for
-        more. It reads in pieces, and each of them is timed.
+        The first of the `options` continues the draft's window. The one that saves most in the
+        `more` tokens that the answer may still have, less its own time, is returned if the answer
+        may still lose that time. So a draft first reads a little, and what it saves with that pays
+        for more. It reads in chunks, and each of them is timed.
         """
         best = max(options, key=lambda option: self._saved_s(option, options, more))
-        goes_on = self._is_reading and best is options[0]
-        piece = self._piece(best.pending, self._left * self._token_s)
-        enough = 1 if goes_on else SHORT
-        if best.pending <= enough or not piece or self._saved_s(best, options, more) <= 0:
+        continues = self._is_prefilling and best is options[0]
+        chunk = self._chunk(best.pending, self._left * self._token_s)
+        enough = 1 if continues else SHORT
+        if best.pending <= enough or not chunk or self._saved_s(best, options, more) <= 0:
             return None
-        self._is_reading = piece < best.pending
-        self._known = best.context
-        return best._replace(piece=piece)
+        self._is_prefilling = chunk < best.pending
+        self._context = best.context
+        return best._replace(chunk=chunk)
 
-    def read(self, tokens: int, seconds: float) -> None:
-        """Learn from the draft's reading of `tokens` tokens: it is owed until it is earned back."""
+    def observe_prefill(self, tokens: int, seconds: float) -> None:
+        """Learn from a prefill of the draft: its time is owed until it is earned back."""
         self._spend(seconds, self.costs.draft(tokens), 0)
         self.costs.observe_draft(tokens, seconds)
 
@@ -132,7 +132,7 @@ class Controller:
             self._pace.add(tokens, seconds)
 
     def forecast(self, plan: RoundPlan) -> Forecast:
-        """Return what is expected of speculation, and why a plan has proposed what it did.
+        """Return what is expected of speculation, and the reason of a plan's proposals.
 
         The speed-up is relative to ArS by the cost curve, as the plan was made by that curve.
         """
@@ -164,15 +164,15 @@ class Controller:
         ratio = self._baseline.seconds / self.costs.verify(1)
         if not 1 / SURPRISING < ratio < SURPRISING:
             interval = CHECK_AT_ONCE
-        if self._baseline.unseen >= interval:
+        if self._baseline.speculative_rounds >= interval:
             return Reason.TIMING
         return None if left else Reason.SPENT
 
     def _spend(self, seconds: float, expected_s: float, tokens: int) -> None:
         """Book time that ArS would not have spent, and the tokens that it yielded.
 
-        When it was much less than expected, the machine has become faster, and ArS with it: that
-        is no gain. Of ArS it may be known already, before it is of wider batches.
+        If the time is far below the expected one, the machine has become faster, and ArS with it:
+        that is no gain. The baseline may show this before the curve of wider batches does.
         """
         expected_s *= self._token_s / self.costs.verify(1)
         is_surprise = seconds * SURPRISING < expected_s
@@ -189,44 +189,43 @@ class Controller:
             self._baseline.observe(seconds * self.costs.verify(1) / expected_s)
         self.costs.observe_verify(width, seconds)
 
-    def _piece(self, pending: int, left_s: float) -> int:
-        """Return how many tokens can be paid for even if they take much longer than believed."""
+    def _chunk(self, pending: int, left_s: float) -> int:
+        """Return how many tokens can be paid for even if they take much longer than expected."""
         while pending and self.costs.draft(pending) * self.costs.draft_safety(pending) > left_s:
             pending //= 2
         return pending
 
-    def _reading_s(self, pending: int) -> float:
-        """Return the seconds of a reading, in pieces that can be paid for.
+    def _prefill_s(self, pending: int) -> float:
+        """Return the seconds of a prefill in chunks that can be paid for; else infinity.
 
-        It is of no use unless all of it can be, and a first proposal after it. The first piece
-        shows what others of its size take.
+        A prefill is of no use unless all its chunks can be paid for, and a first proposal after
+        them. The first chunk shows what others of its size take.
         """
         draft, verify = self.costs.draft, self.costs.verify
         proposal_s = draft(2) + self.costs.batch_safety(2) * (verify(2) - verify(1))
         left_s = self._left * self._token_s - proposal_s
-        piece, read_s = self._piece(pending, left_s), 0.0
-        safety, largest = self.costs.draft_safety(piece), 2 ** piece.bit_length() - 1
-        while pending and piece:
-            if read_s + safety * draft(piece) > left_s:
+        chunk, prefill_s = self._chunk(pending, left_s), 0.0
+        safety, largest = self.costs.draft_safety(chunk), 2 ** chunk.bit_length() - 1
+        while pending and chunk:
+            if prefill_s + safety * draft(chunk) > left_s:
                 return inf
-            read_s, pending, safety = read_s + draft(piece), pending - piece, safety**TRUST
-            piece = min(pending, largest)
-        return inf if pending else read_s
+            prefill_s, pending, safety = prefill_s + draft(chunk), pending - chunk, safety**TRUST
+            chunk = min(pending, largest)
+        return inf if pending else prefill_s
 
     def _saved_s(self, option: PrefillOption, options: Sequence[PrefillOption], more: int) -> float:
-        """Return the seconds that the draft saves after a reading, over the rest of the answer.
+        """Return the seconds that the draft saves after a prefill, over the rest of the answer.
 
-        The draft's acceptance is unknown before it has read, so the saving is averaged over its
-        distribution, and a loss counts as zero: where it does not pay it is not asked.
+        A loss counts as zero, before the prefill's own time: a draft that does not pay is not used.
         """
-        read_s, step_s = self._reading_s(option.pending), self.costs.draft(1)
+        prefill_s, step_s = self._prefill_s(option.pending), self.costs.draft(1)
         whole = options[-1].context
         token_s = self.costs.verify(1)
-        if read_s == inf or self._answered < option.context < whole:
+        if prefill_s == inf or self._answered < option.context < whole:
             return -inf
-        better = LOG_ODDS_PER_HALVED_CONTEXT * log2(option.context / (self._known or whole))
+        better = LOG_ODDS_PER_HALVED_CONTEXT * log2(option.context / (self._context or whole))
         pace = max(self._pace.value, 1 / token_s)
         verify = {width: self.costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
         chance = self._acceptance.expected(MODEL, better)
         saved_s = max(0.0, 1 / pace - token_s / best_lookahead(chance, verify, step_s)[1])
-        return min(more, TYPICAL_ANSWER) * saved_s - read_s
+        return min(more, TYPICAL_ANSWER) * saved_s - prefill_s

@@ -9,26 +9,26 @@ from statistics import median
 from assistant.decoding.sources.model import MODEL
 
 RECENT = 9
-"""Evaluations whose median is believed, filled up with what is usual: four slow ones change
+"""Evaluations whose median is the estimate, filled up with what is usual: four slow ones change
 nothing."""
 STALE = 64  # evaluations of the target after which the samples of a width no longer count
 TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; only the laboratory has some
 DRAFT_SAFETY, BATCH_SAFETY = (9.0, 4.5), (2.0, 2.0)
-"""What a `SafetyFactor` begins with: so the bound holds where costs were measured wrongly."""
+"""Initial values of safety factors: so the bound holds where costs were measured wrongly."""
 TRUST = 0.38  # the exponent of a safety factor, each time it was not needed: 9, 2.3, 1.4, 1.1
 
 
 def is_curve(measured: Mapping[int, float]) -> bool:
-    """Say whether these are seconds by tokens, from one token on."""
+    """Return whether these are seconds by tokens, from one token on."""
     return 1 in measured and all(n > 0 and 0 < s < inf for n, s in measured.items())
 
 
 class Curve:
     """Seconds of an evaluation by its tokens: as measured, corrected by what was observed lately.
 
-    Of a number of tokens that was observed lately, the median counts. Every other one takes as much
-    longer than measured as those do, in the median: a machine that others keep busy, or that is
-    idle again, is so for all of them, and for the draft as well.
+    The median counts where a number of tokens was observed lately. Every other number takes as much
+    longer than measured as those do, in the median: a busy machine slows down all evaluations, and
+    those of the draft as well.
 
     Args:
         measured: seconds by tokens; straight lines lead from one to the next.
@@ -55,7 +55,7 @@ class Curve:
         """
         if not is_curve(measured):
             raise ValueError(f"not evaluation times: {dict(measured)}")
-        self._known, self._measured = sorted(measured), dict(measured)
+        self._widths, self._measured = sorted(measured), dict(measured)
         self._find_slowdown()
 
     def __call__(self, tokens: int) -> float:
@@ -75,10 +75,10 @@ class Curve:
 
     def _measured_s(self, tokens: int) -> float:
         if tokens not in self._measured:
-            if len(self._known) == 1:
+            if len(self._widths) == 1:
                 return self._measured[1] * tokens
-            at = min(max(1, bisect_right(self._known, tokens)), len(self._known) - 1)
-            low, high = self._known[at - 1 : at + 1]
+            index = min(max(1, bisect_right(self._widths, tokens)), len(self._widths) - 1)
+            low, high = self._widths[index - 1 : index + 1]
             slope = (self._measured[high] - self._measured[low]) / (high - low)
             if tokens > high:
                 slope = max(slope, 0.0)  # noise must not make more tokens ever cheaper
@@ -87,8 +87,8 @@ class Curve:
 
     def _find_slowdown(self) -> None:
         fresh = [n for n in self._samples if self._is_fresh(n)]
-        # What was observed seldom is corrected by the others: it does not correct them. Without
-        # this a draft three times as dear as measured costs more than the bound allows.
+        # Numbers of tokens that were observed seldom are corrected by the others and do not correct
+        # them. Else a draft three times as slow as measured costs more than the bound allows.
         often = [n for n in fresh if len(self._samples[n]) > RECENT // 2]
         self._slowdown = median([self._change(n) for n in often or fresh] or [0.0])
 
@@ -102,16 +102,16 @@ class Curve:
         return median([*logs, *[usual] * (RECENT - len(logs))])
 
     def _is_fresh(self, tokens: int) -> bool:
-        at = self._observed_at.get(tokens)
-        return at is not None and self._target._evaluations - at < STALE
+        observed_at = self._observed_at.get(tokens)
+        return observed_at is not None and self._target._evaluations - observed_at < STALE
 
 
 class SafetyFactor:
     """How many times as long as expected an evaluation may take, by its tokens.
 
-    What was measured is not relied on before it was observed: `first` is the factor until then, and
-    `quarter` the least where only a quarter as many tokens were observed. Evaluations of at least
-    as many tokens count for fewer.
+    A measurement is not relied on before an answer has confirmed it: `first` is the factor until
+    then, and `quarter` the lowest one where only evaluations of a quarter as many tokens have. An
+    evaluation counts for all smaller numbers of tokens as well.
     """
 
     def __init__(self, first: float, quarter: float) -> None:
@@ -119,7 +119,7 @@ class SafetyFactor:
         self._known: dict[int, float] = {}  # by the bits of the number of tokens
 
     def __call__(self, tokens: int) -> float:
-        """Return the factor of so many tokens; at least 1."""
+        """Return the factor of an evaluation of `tokens` tokens; at least 1."""
         bits = tokens.bit_length()
         if wider := [factor for n, factor in self._known.items() if n >= bits]:
             return min(wider)
@@ -127,7 +127,7 @@ class SafetyFactor:
         return max(self._quarter, *near) if near else self._first
 
     def observe(self, tokens: int, slower: float) -> None:
-        """Take an evaluation that took `slower` times as long as expected."""
+        """Observe an evaluation that took `slower` times as long as expected."""
         bits = tokens.bit_length()
         relied = self._known.get(bits, self._first) ** TRUST
         self._known[bits] = max(relied, min(slower, self._first))
@@ -147,13 +147,13 @@ class Costs:
 
     def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
         self.verify = Curve(verify)
-        """t(n): the seconds in which the target evaluates a batch of so many tokens."""
+        """t(n): the seconds in which the target evaluates a batch of n tokens."""
         self._draft = Curve(draft, self.verify) if draft else None
         self._draft_safety = SafetyFactor(*DRAFT_SAFETY)
         self.batch_safety = SafetyFactor(*BATCH_SAFETY)
 
     def measure(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
-        """Replace what was measured, by a measurement that is more certain.
+        """Replace the measurements by others that are more certain.
 
         Raises:
             ValueError: as of new costs.
@@ -167,7 +167,7 @@ class Costs:
     def draft(self, tokens: int) -> float:
         """Return the seconds in which the draft reads `tokens` new tokens and gives one row.
 
-        One token is a draft step. Without a draft model that takes forever.
+        One token is a draft step. Infinity stands for no draft model.
         """
         return self._draft(tokens) if self._draft else inf
 

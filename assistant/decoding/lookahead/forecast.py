@@ -21,14 +21,15 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Why a round proposed what it did, and what is expected of proposals. Times are in ArS tokens.
+    """Why a round proposed what it did, and what is expected of proposals.
 
-    A proposal costs at least `cost`: that is what the cheapest lookahead comes to for each of its
-    tokens, the draft's steps included. So those that are right less often cannot save time.
+    A proposal costs at least `cost` evaluations of one token: that is what the cheapest lookahead
+    costs for each of its tokens, the draft's steps included. So proposals that are right less often
+    than that cannot save time.
     """
 
     reason: Reason
     speedup: float | None = None  # of a round like this against ArS, as its plan expects
-    ars_token_s: float | None = None  # what a token takes by ArS, as measured so far
+    ars_token_s: float | None = None  # seconds of a token by ArS, as measured so far
     cost: float | None = None
     right: float | None = None  # share of the draft model's proposals that may be accepted

@@ -1,4 +1,4 @@
-"""Plan a draft proposal by proposal: as somebody has chosen, or expected tokens against time."""
+"""Plans of a draft, proposal by proposal: a chosen number, or what makes the round fastest."""
 
 from collections.abc import Callable, Sequence
 from math import inf
@@ -14,7 +14,7 @@ DEEPEST = 16  # rows of a source that are weighed ahead
 
 
 class FixedPlan:
-    """Propose `budget` tokens, each from the first source that offers any; their time is not owed.
+    """Propose `budget` tokens from the first source that offers any; their time is not owed.
 
     `reason` says who chose the number, or why it is 0. The class attributes are those that a
     `ThroughputPlan` computes, so that both plans have one interface.
@@ -57,12 +57,13 @@ class ThroughputPlan:
         min_proposals: how many proposals there are even if nothing pays.
         patience: sources with more tokens to read than this are not asked for rows.
         limit_s: how long the round may take, if nothing that is proposed is accepted.
-        clock: by which it is seen, before each row and after it, what the draft really takes.
-        pause: why to propose nothing, and only note what is on offer; None to go on. When time is
-            `SPENT`, what cannot be rejected is proposed anyway: there is nothing to lose.
-        recomputed: how many tokens are in the batch that had been evaluated before. The more, the
-            further up the cost curve a proposal has its place.
-        repeats: whether a rejection has all of the batch that stays evaluated again, with the next.
+        clock: seconds; it shows before each row and after it what the draft really takes.
+        pause: the reason to propose nothing, and only note what is on offer; None to propose. When
+            time is `SPENT`, what cannot be rejected is proposed anyway: nothing can be lost.
+        recomputed: how many tokens of the batch had been evaluated before: they move each proposal
+            up the cost curve.
+        repeats: whether a rejection has the tokens of the batch that stay evaluated once more, in
+            the next batch.
     """
 
     def __init__(
@@ -83,9 +84,9 @@ class ThroughputPlan:
         self.runs: tuple[Run, ...] = ()
         """What was on offer at the beginning."""
         self.reads: list[int] = []
-        """How many tokens the draft model was to read for each of its rows that were asked for."""
-        self.taken = 0
-        """How many proposals it has made."""
+        """How many tokens the draft model was to read for each of its rows."""
+        self.proposed = 0
+        """How many proposals there are so far."""
         self._verify_s = [costs.verify(recomputed + width) for width in range(1, budget + 2)]
         self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
         self.limit_s = limit_s
@@ -95,11 +96,11 @@ class ThroughputPlan:
         self._patience = patience
         self._survival = 1.0  # the probability that all proposals so far are accepted
         self.repeated_s = 0.0
-        """What the next round is expected to take longer for what has to be evaluated again."""
+        """Expected seconds of the next round for tokens that have to be evaluated again."""
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take the offer that makes the round fastest, if any makes it faster."""
-        if not self.taken:
+        if not self.proposed:
             self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
         if self.pause is Reason.SPENT:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
@@ -110,22 +111,22 @@ class ThroughputPlan:
         weighed = [(*self._weigh(offer), offer) for offer in near]
         pace, count, best = max(weighed, key=itemgetter(0), default=(0.0, 0, None))
         pauses = self.pause not in (None, Reason.SPENT)
-        if pauses or (pace <= self._pace and not self._must):
+        if pauses or (pace <= self._pace and not self._is_required):
             return None
         match best:
             case Run():
-                self._take(self._acceptance.along(best)[:count])
+                self._add(self._acceptance.estimates(best)[:count])
                 return best.first(count)
             case Rows():
-                self._ask(best)
+                self._add_row(best)
         return best
 
     def include(self, rows: Rows, bucket: int) -> bool:
-        """Draw from a row if its evidence promises more than the place in the batch costs."""
+        """Draw from a row if its bucket promises more than one more token in the batch costs."""
         chance = self._acceptance.estimate(rows.source, bucket)
-        included = self._must or self._ahead(rows, chance)[0] > self._pace
+        included = self._is_required or self._weigh_rows(rows, chance)[0] > self._pace
         if included:
-            self._take([chance])
+            self._add([chance])
         return included
 
     @property
@@ -138,14 +139,14 @@ class ThroughputPlan:
         """Why it has proposed what it did."""
         if self.min_proposals:
             return Reason.SPS
-        if self.pause and not self.taken:
+        if self.pause and not self.proposed:
             return self.pause
-        return Reason.LIKELY if self.taken else Reason.UNLIKELY
+        return Reason.LIKELY if self.proposed else Reason.UNLIKELY
 
     @property
     def speedup(self) -> float | None:
         """What is expected of the round against ArS, by the cost curve; None for a plain one."""
-        return self._pace * self._costs.verify(1) if self.taken else None
+        return self._pace * self._costs.verify(1) if self.proposed else None
 
     @property
     def _pace(self) -> float:
@@ -153,34 +154,34 @@ class ThroughputPlan:
         return self.expected_tokens / (self.expected_s + self.repeated_s)
 
     @property
-    def _must(self) -> bool:
-        return self.taken < self.min_proposals
+    def _is_required(self) -> bool:
+        return self.proposed < self.min_proposals
 
     def _weigh(self, offer: Offer) -> tuple[float, int]:
-        """Return the pace of the round with an offer, and how many of its tokens that takes."""
+        """Return the best pace of the round with an offer, and how many of its tokens are used."""
         if isinstance(offer, Run):
-            return self._best(self._acceptance.along(offer))
+            return self._weigh_proposals(self._acceptance.estimates(offer))
         chance = self._acceptance.optimistic(offer.source)
         first_s = self._costs.row(offer.source, offer.pending)
-        return self._ahead(offer, chance, first_s, self._costs.draft_safety(offer.pending))
+        return self._weigh_rows(offer, chance, first_s, self._costs.draft_safety(offer.pending))
 
-    def _ahead(
+    def _weigh_rows(
         self, rows: Rows, chance: float, first_s: float = 0.0, safety: float = 1.0
     ) -> tuple[float, int]:
-        """Return the pace of the round with a row, in hand or not, and those that may follow it."""
+        """Return the best pace with a row, computed or not, and with those that may follow it."""
         later = [self._acceptance.optimistic(rows.source)] * min(self.budget - 1, DEEPEST)
         step_s, risk_s = self._costs.row(rows.source), self._risk_s(first_s, safety)
-        return self._best([chance, *later], first_s, step_s, risk_s)
+        return self._weigh_proposals([chance, *later], first_s, step_s, risk_s)
 
-    def _best(
+    def _weigh_proposals(
         self,
         chances: Sequence[float],
         first_s: float = 0.0,
         step_s: float = 0.0,
         risk_s: float = 0.0,
     ) -> tuple[float, int]:
-        """Return the best pace with a beginning of proposals, and its length; 0.0, 0 for none."""
-        done = self.taken
+        """Return the best pace with the first of some proposals, and their number; 0.0, 0: none."""
+        done = self.proposed
         survival, tokens, best = self._survival, self.expected_tokens, (0.0, 0)
         spent, repeated_s = self.expected_s - self._verify_s[done] + first_s, self.repeated_s
         for i, chance in enumerate(chances, start=1):
@@ -190,42 +191,42 @@ class ThroughputPlan:
             seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
             safety = self._costs.batch_safety(self._recomputed + done + i + 1)
             wider_s = self._verify_s[done + i] - self._verify_s[0]
-            most_s = seconds + risk_s + (safety - 1) * wider_s + self._repeat_s(0)
-            if most_s <= self.limit_s or survival == 1:
+            worst_s = seconds + risk_s + (safety - 1) * wider_s + self._repeat_s(0)
+            if worst_s <= self.limit_s or survival == 1:
                 best = max(best, (tokens / (seconds + repeated_s), i))
         return best
 
     def _risk_s(self, next_s: float, safety: float) -> float:
-        """Return how much longer than believed all rows took, and how much the next one may.
+        """Return the seconds by which the rows so far and the next one may exceed the expected.
 
-        That may take as many times as long as they did.
+        The next one may take as many times as long as expected as the rows so far did.
         """
-        asked_s = self.expected_s - self._verify_s[self.taken]
-        took_s = max(asked_s, self._clock() - self._started) if asked_s else 0.0
-        times = max(safety, took_s / asked_s if asked_s else 1.0)
-        return took_s - asked_s + (times - 1) * next_s
+        rows_s = self.expected_s - self._verify_s[self.proposed]
+        took_s = max(rows_s, self._clock() - self._started) if rows_s else 0.0
+        times = max(safety, took_s / rows_s if rows_s else 1.0)
+        return took_s - rows_s + (times - 1) * next_s
 
     def _repeat_s(self, accepted: int) -> float:
-        """Return how much longer the next round takes if a rejection follows so many proposals."""
+        """Return how much longer the next round takes if a rejection follows `accepted` tokens."""
         if not self._repeats:
             return 0.0
         width = self._recomputed + accepted + 2
         return max(0.0, self._costs.verify(width) - self._costs.verify(1))
 
-    def _ask(self, rows: Rows) -> None:
+    def _add_row(self, rows: Rows) -> None:
         if rows.source == MODEL:
             self.reads.append(rows.pending)
         self.expected_s += self._costs.row(rows.source, rows.pending)
 
-    def _take(self, chances: Sequence[float]) -> None:
-        for i, chance in enumerate(chances, start=self.taken):
+    def _add(self, chances: Sequence[float]) -> None:
+        for i, chance in enumerate(chances, start=self.proposed):
             self.repeated_s += self._survival * (1 - chance) * self._repeat_s(i)
             self._survival *= chance
             self.expected_tokens += self._survival
-        before = self._verify_s[self.taken]
-        self.taken += len(chances)
+        before = self._verify_s[self.proposed]
+        self.proposed += len(chances)
         self.budget -= len(chances)
-        self.expected_s += self._verify_s[self.taken] - before
+        self.expected_s += self._verify_s[self.proposed] - before
 
 
 RoundPlan = FixedPlan | ThroughputPlan

@@ -128,7 +128,7 @@ class NewText(NamedTuple):
     """The state of the alignment after the new text so far."""
 
     position: Position = Position(0)
-    word: bytes = b""  # the last one, with the blanks before it, as it may go on
+    word: bytes = b""  # the last one, with the blanks before it: it may be incomplete
     line: bytes = b"\n"  # the end of the text
 
 

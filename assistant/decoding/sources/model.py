@@ -98,7 +98,7 @@ class PrefillOption(NamedTuple):
 
     context: int  # how many of the last tokens its cache will hold
     pending: int  # how many tokens have to be evaluated for that
-    piece: int | None = None  # how many of them to evaluate at once; None: all
+    chunk: int | None = None  # how many of them to evaluate at once; None: all
 
 
 def restart_options(longest: int) -> list[PrefillOption]:
@@ -115,7 +115,7 @@ class ModelSource:
 
     `mapping` is to the target's vocabulary. Tokens that only one of them has are never proposed;
     the draft reads others instead, which costs only acceptance. `failures` are the errors of a
-    model that cannot go on.
+    model that cannot continue.
     """
 
     name = MODEL

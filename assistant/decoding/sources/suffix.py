@@ -7,7 +7,7 @@ from typing import NamedTuple
 from assistant.decoding.sources.draft import Copying, Proposal, Run
 
 SHORTEST = 2  # length from which a match counts as a repetition
-UNMISTAKABLE = 8  # length from which it counts although different tokens have followed it
+UNMISTAKABLE = 8  # length from which a match counts although different tokens have followed it
 EDGES = (SHORTEST, 3, 4, 5, 7, 10, 16, 32)  # of the buckets, in tokens of the match
 DEPTH = 16  # how many suffixes, ever shorter, are updated when they occur again
 MAX_TRIED = 64  # and how many are tried to extend a match
@@ -131,7 +131,7 @@ class SuffixSource(Copying):
             match = automaton.follow(match, token)
         run: list[int] = []
         buckets: list[int] = []
-        while len(run) < budget and is_telling(match):
+        while len(run) < budget and is_reliable(match):
             beyond = match.end - len(tokens)
             run.append(tokens[match.end] if beyond < 0 else run[beyond])
             buckets.append(match_bucket(match))
@@ -142,8 +142,8 @@ class SuffixSource(Copying):
 class InfillSource(SuffixSource):
     """Copy what followed the longest suffix of an answer that fills a gap.
 
-    The prompt ends with what stands after the gap, or with a mark. So the `context` that the answer
-    continues stands here for the first `start` tokens: it ends with what stands before the gap.
+    The prompt ends with the text after the gap, or with a mark. So `context`, which ends with the
+    text before the gap, replaces the first `start` tokens: the answer continues that.
     """
 
     def __init__(self, context: Sequence[int], start: int) -> None:
@@ -151,7 +151,7 @@ class InfillSource(SuffixSource):
         self._context, self._start = context, start
 
     def read(self, tokens: Sequence[int]) -> None:
-        """Add what is new of the answer."""
+        """Add the new tokens of the answer."""
         super().read(self._continued(tokens))
 
     def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
@@ -162,7 +162,7 @@ class InfillSource(SuffixSource):
         return [*self._context, *tokens[self._start :]]
 
 
-def is_telling(match: SuffixMatch) -> bool:
+def is_reliable(match: SuffixMatch) -> bool:
     """Return whether a match is long enough to predict what follows."""
     return match.length >= (SHORTEST if match.followers < 2 else UNMISTAKABLE)
 

@@ -6,7 +6,7 @@ from assistant.decoding.mask import Forced, Mask
 from assistant.decoding.sources.draft import Copying, Run, Source
 
 FORCED = 9  # the bucket of a token that the target cannot reject
-SPELT, ALONE = 0, 1
+FIXED_TEXT, ONLY_TOKEN = 0, 1
 """Buckets of a constraint's tokens: their text is fixed, or no other token is allowed."""
 
 
@@ -42,15 +42,15 @@ class ConstraintSource(Copying):
             if only is None:
                 break
             context.append(only)
-        alone = context[len(tokens) :]
-        spelt = list(self._mask.likely(context))[: budget - len(alone)]
-        if not alone and not spelt:
+        only_tokens = context[len(tokens) :]
+        likely = list(self._mask.likely(context))[: budget - len(only_tokens)]
+        if not only_tokens and not likely:
             return None
-        buckets = [ALONE] * len(alone) + [SPELT] * len(spelt)
-        return Run(self.name, (*alone, *spelt), tuple(buckets), len(alone))
+        buckets = [ONLY_TOKEN] * len(only_tokens) + [FIXED_TEXT] * len(likely)
+        return Run(self.name, (*only_tokens, *likely), tuple(buckets), len(only_tokens))
 
 
 def certain_sources(forced: Forced | None, mask: Mask | None) -> list[Source]:
-    """Return the sources of certain tokens, which are asked before all others."""
+    """Return the sources of certain tokens, which come before all others."""
     sources: list[Source] = [ForcedSource(forced)] if forced else []
     return [*sources, ConstraintSource(mask)] if mask else sources

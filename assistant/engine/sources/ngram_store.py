@@ -3,7 +3,7 @@
 For the default pair, tables are bundled: of its target's answers to questions that were written for
 this, `python -m tests.tools.public_text.ngrams`.
 
-The tables of a model have what its answers said more than once. They are private files in the data
+The tables of a model have sequences that its answers repeat. They are private files in the data
 folder, and are rebuilt from the store, so deleted answers leave them.
 """
 

@@ -120,7 +120,7 @@ class Sampler:
 
 
 def sampled(layer: Layer, what: str, sampler: Sampler, rule: Rule, size: int, tests: int) -> Check:
-    """Say whether samples are of the law: by their first token, by two, and by all.
+    """Return whether samples are of the law: by their first token, by two, and by all.
 
     `tests` is how many are tested so in all. The p-value is corrected for them: all together give a
     false alarm with a probability of `FALSE_ALARM` at most.

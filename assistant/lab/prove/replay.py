@@ -101,7 +101,7 @@ def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]
 def compared(
     pair: ProvedPair, way: Way, name: str, alone: DecodedText, text: DecodedText, noise: float
 ) -> Check:
-    """Say whether a text is that of ArS and its rows are the target's own, or what explains it."""
+    """Check that a text is that of ArS and its rows are the target's own, or explain why not."""
     warp, rule, largest, count, same, identical = warped(way.sampling), way.rule, 0.0, 0, 0, 0
     for index, row in replayed(pair, text):
         count += 1

@@ -77,10 +77,10 @@ def test_it_gives_way_to_another_job_and_goes_on_later(assistant):
 )
 def test_no_piece_takes_longer_than_another_job_may_wait(each_s, pieces):
     model = Stopwatched(lambda tokens, depth: each_s * tokens)
-    read = list(idle._read(model, list(range(600)), 4, model.clock))
+    read = list(idle._prefill(model, list(range(600)), 4, model.clock))
     assert read[-1].end == sum(piece.tokens for piece in read) == 600
     assert pieces <= {*model.widths}
-    assert all(each_s * width <= max(idle.PIECE_S, each_s) for width in model.widths[1:])
+    assert all(each_s * width <= max(idle.CHUNK_S, each_s) for width in model.widths[1:])
 
 
 def test_a_target_that_cannot_forget_reads_nothing_that_may_change(open_model, tmp_path):

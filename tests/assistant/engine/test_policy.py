@@ -59,5 +59,5 @@ def test_the_reason_tells_a_likely_guess_from_a_pause():
     assert plan.reason is Reason.LIKELY
     plan.pause = Reason.SPENT
     assert plan.reason is Reason.LIKELY  # which was certain
-    plan.taken = 0
+    plan.proposed = 0
     assert plan.reason is Reason.SPENT

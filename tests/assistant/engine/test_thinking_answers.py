@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.events import Stop, Warned, said
+from assistant.events import Stop, Warned, text_in
 from assistant.request import Message, Request, Sampling
 from tests import tiny
 from tests.assistant.engine import answering
@@ -31,7 +31,7 @@ def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(assistant
     assert [token.part for token in tokens].count("marker") >= len("</think>")
     assert end.thought
     assert end.text
-    assert (end.thought, end.text) == (said(tokens, "thought"), said(tokens))
+    assert (end.thought, end.text) == (text_in(tokens, "thought"), text_in(tokens))
     assert len(end.token_ids) == 40
     assert "</think>" not in end.thought + end.text
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.events import Origin, Token, said
+from assistant.events import Origin, Token, text_in
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.prompt.thoughts import (
@@ -40,7 +40,7 @@ def parts(markers, *texts, at=START):
     answer = answer_text(markers, at)
     read = [each for token in tokens(*texts) for each in answer.add(token)] + answer.flush()
     assert [each.id for each in read] == sorted(each.id for each in read)
-    return said(read, "thought"), said(read)
+    return text_in(read, "thought"), text_in(read)
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_a_thought_ends_where_a_token_completes_its_marker_however_it_is_cut(fam
     for token in answer:
         known += shown.add(Token(token, shown.complete(token), Origin.TARGET, None, 1.0, None))
         assert shown.thinks == (token + 1 < begins)
-    assert said(known, "thought") == "Hm\ufffd"
-    assert said(known + shown.flush()) == rest.decode()
+    assert text_in(known, "thought") == "Hm\ufffd"
+    assert text_in(known + shown.flush()) == rest.decode()
 
 
 # Templates

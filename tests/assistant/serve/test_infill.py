@@ -343,9 +343,9 @@ def test_a_model_without_marks_for_a_gap_is_refused_with_one_that_has_them(
 
 
 def test_an_answer_ends_where_it_begins_to_repeat_what_follows() -> None:
-    assert Infill("\n\n    return width\n}\n").meeting == "\n\n    return width\n"
-    assert Infill(")\n").meeting == ""
-    assert Infill(")\n    return 1\n").meeting == ")\n    return 1\n"
+    assert Infill("\n\n    return width\n}\n").suffix_start == "\n\n    return width\n"
+    assert Infill(")\n").suffix_start == ""
+    assert Infill(")\n    return 1\n").suffix_start == ")\n    return 1\n"
 
 
 def test_a_key_has_little_read_again_and_a_far_suffix_stays_read(editor: Running) -> None:

@@ -295,7 +295,7 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
         )
         return len(hits)
 
-    assert await count(0.9) == folder_retriever.LEAST
+    assert await count(0.9) == folder_retriever.MIN_PASSAGES
     assert await count(4 / folder_retriever.PASSAGE / 5.5) == 5
     assert await count(1e-6) > 10
     small = type(MODEL)("target", "tiny", model, 1, 6 * folder_retriever.PASSAGE, 300, 0.0)

@@ -120,7 +120,7 @@ def test_a_new_text_is_believed_soon_whatever_others_were_like():
 
 def reading(known, context=100, more=200):
     """What the draft is to read now of so many tokens of which it knows none."""
-    return known.reading([PrefillOption(context, context), *restart_options(context)], more)
+    return known.next_prefill([PrefillOption(context, context), *restart_options(context)], more)
 
 
 def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
@@ -146,7 +146,7 @@ def test_the_time_a_draft_has_saved_buys_it_more_to_prefill():
     decode(known, Text(), costs(FLAT, 2.0), rounds=20)
     for _ in range(12):
         if chosen := reading(known, context=300):
-            known.read(chosen.pending, costs(FLAT, 2.0).draft(chosen.pending))
+            known.observe_prefill(chosen.pending, costs(FLAT, 2.0).draft(chosen.pending))
             lengths.append(chosen.pending)
         decode(known, Text(modelled=lambda i: 0.8), costs(FLAT, 2.0), rounds=5)
     assert lengths[0] == 16
@@ -157,7 +157,7 @@ def test_the_prefill_of_the_draft_is_owed():
     known = Controller(costs(FLAT))
     decode(known, Text(), costs(FLAT), rounds=20)
     assert reading(known)
-    known.read(64, ALLOWANCE + 20 * SHARE)
+    known.observe_prefill(64, ALLOWANCE + 20 * SHARE)
     assert not reading(known)
     assert known.plan(31).pause is Reason.SPENT
 
@@ -168,9 +168,9 @@ def test_a_reading_is_begun_only_if_it_can_be_finished_and_a_guess_be_made(deare
     real = costs(FLAT, dearer)
     known, pending, read = Controller(costs(FLAT, dearer)), context, 0
     decode(known, Text(), costs(FLAT), rounds=8)
-    while chosen := known.reading([PrefillOption(context, pending)], 200):
-        known.read(chosen.piece, real.draft(chosen.piece))
-        pending, read = pending - chosen.piece, read + chosen.piece
+    while chosen := known.next_prefill([PrefillOption(context, pending)], 200):
+        known.observe_prefill(chosen.chunk, real.draft(chosen.chunk))
+        pending, read = pending - chosen.chunk, read + chosen.chunk
     assert pending in (0, 1, context)
     if read:
         assert known.plan(31).next([Rows("model", 1 + pending)])
@@ -187,11 +187,11 @@ def test_a_round_that_was_much_faster_than_expected_is_no_gain():
     """The machine has become faster, and ArS with it."""
     known, real = Controller(costs(STAIRS)), costs(STAIRS)
     decode(known, Text(), real, rounds=10)
-    known.read(128, real.draft(128))
+    known.observe_prefill(128, real.draft(128))
     usual = known.plan(31).limit_s
     known = Controller(costs(STAIRS))
     decode(known, Text(), real, rounds=10)
-    known.read(128, real.draft(128) / 3)
+    known.observe_prefill(128, real.draft(128) / 3)
     assert known.plan(31).limit_s == pytest.approx(usual, rel=0.05)
 
 

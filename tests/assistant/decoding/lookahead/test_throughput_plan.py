@@ -59,7 +59,7 @@ def test_a_row_with_poor_evidence_ends_the_draft_before_a_token_is_drawn():
     plan = weighing(FLAT)
     assert plan.next([Rows("model")])
     assert not plan.include(Rows("model"), 0)
-    assert plan.taken == 0
+    assert plan.proposed == 0
     assert plan.reads == [0]
 
 
