@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from assistant.events import Origin
-from tui.chat.conversation.welcome import LOOKS
+from tui.chat.conversation.welcome import LEGEND
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
 from tui.widgets.token_styles import NAMES, Kind, styles
@@ -78,7 +78,7 @@ TYPED = {
     "EntryScreen": (("Enter", "Take it"),),
 }
 """What is typed or chosen, by what has the focus or by its screen; these are no bindings."""
-COLOURS: dict[Kind, str] = {**LOOKS, Origin.TARGET: "what the large one wrote, without a guess"}
+COLOURS: dict[Kind, str] = {**LEGEND, Origin.TARGET: "what the large one wrote, without a guess"}
 TOKENS: dict[Kind, str] = {
     "edit": "copied from the text being edited, with new names, and accepted",
     "suffix": "copied from this conversation, and accepted by the target",

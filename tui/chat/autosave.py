@@ -1,4 +1,4 @@
-"""Saving a chat while it goes on: its conversations, and the state that the next start restores."""
+"""Save a chat while it is used: its conversations, and the state that the next start restores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Autosave:
         self.started = False
         """Whether there is a store, in a file or in memory."""
         self._stored = dict.fromkeys((EXPLAINED, FIGURES), False)  # the values of these keys
-        self._learned: Ready | None = None  # the models for which phrases were collected
+        self._collected: Ready | None = None  # the models for which phrases were collected
 
     def start(self, store: Store) -> None:
         """Save everything in `store` from now on, and restore the state of the last session."""
@@ -43,11 +43,11 @@ class Autosave:
             view.explained = self._stored[EXPLAINED]
             self._widgets.panel.wanted |= self._stored[FIGURES]
             self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
-            left, edited = store.recall(OPEN), store.recall(EDITED)
+            open_id, edited = store.recall(OPEN), store.recall(EDITED)
             session.save_in(store)
-            if not session.branch.records and left:
-                with suppress(StorageError, ValueError):  # it has been deleted for good
-                    session.branch.open(int(left))
+            if not session.branch.records and open_id:
+                with suppress(StorageError, ValueError):  # it has been deleted
+                    session.branch.open(int(open_id))
         except StorageError as error:
             self._widgets.banner.not_saved(error)
         if not session.branch.records:
@@ -72,7 +72,7 @@ class Autosave:
     def save(self) -> None:
         """Save the answers under way and the text in the prompt; may be called on any thread.
 
-        Once after models were loaded, also collect phrases from their stored answers.
+        After models were loaded, the first call also collects phrases from their stored answers.
         """
         if not self.started:
             return
@@ -83,8 +83,8 @@ class Autosave:
             with suppress(RuntimeError):  # the program has ended meanwhile
                 self._widgets.app.call_from_thread(self._widgets.banner.not_saved, error)
         ready = self._controller.ready
-        if ready is not None and ready is not self._learned:
-            self._learned = ready
+        if ready is not None and ready is not self._collected:
+            self._collected = ready
             self.collect_phrases(ready.target.name)
 
     def shutdown(self) -> None:

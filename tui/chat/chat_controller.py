@@ -58,7 +58,7 @@ class ChatController:
         self.view = SessionView(widgets, self.session)
         """Shows the events of the session."""
         self.unsent = UnsentText(widgets.prompt, self.session.branch)
-        """The text in the prompt, and that of other conversations."""
+        """The text in the prompt, and the unsent text of other conversations."""
         self.setup: EngineArgs | None = None
         """The files of the models, once they are found."""
         self.ready: Ready | None = None
@@ -67,7 +67,7 @@ class ChatController:
         self.may_suggest = False
         """Whether a larger model may be suggested, which is done once."""
         self.when_ready: Callable[[], None] | None = None
-        """What the user wants as soon as the models are loaded."""
+        """The action that the user chose while the models are loaded."""
         self._pause: Timer | None = None
         self._prefill: Prefill | None = None  # the last job, unless it was stopped
         self._started_at = 0.0  # when the current answer or tool call started
@@ -125,7 +125,7 @@ class ChatController:
         self.show_switched()
 
     def show_switched(self) -> None:
-        """Update the rest of the screen to the conversation that was opened."""
+        """Update the rest of the screen for the conversation that was opened."""
         self.unsent.go()
         self.view.list_chats()
         self.session.read_folders(self.widgets.prompt.attachments)
@@ -256,15 +256,15 @@ class ChatController:
         self._pause = self.widgets.set_timer(PAUSE_S, self._start_prefill)
 
     async def _start_prefill(self) -> None:
-        """Prefill the expected prompt, unless there is no model, it is busy, or it has done so."""
+        """Prefill the expected prompt once, unless there is no model or it is busy."""
         session, prompt, ready = self.session, self.widgets.prompt, self.ready
         if ready is None or not session.idle or not self.settings.may_read_ahead:
             return
-        path, attached = session.branch.records, prompt.attachments
-        is_new = not (path or attached)
-        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the most likely one
+        records, attached = session.branch.records, prompt.attachments
+        is_new = not (records or attached)
+        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the most likely prompt
         if text and session.folders:
-            attached, _ = await session.folders.find(text, attached, path, ready.target)
+            attached, _ = await session.folders.find(text, attached, records, ready.target)
         request = session.requests.next(text, attached, self.unsent.replaced)
         job = Prefill(request) if request and session.idle else None
         if job is not None and job != self._prefill:

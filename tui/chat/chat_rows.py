@@ -23,7 +23,7 @@ class ListRow(NamedTuple):
     """A line of the list: a heading, or the title or snippet of a conversation."""
 
     heading: str
-    position: int  # index of the conversation
+    chat_index: int
     snippet: bool = False
 
 
@@ -173,12 +173,12 @@ class ChatRows(Lines, can_focus=True):
         row = self.listing.rows[y]
         if row.heading:
             return Content.styled(f" {row.heading}", "bold $text-accent")
-        summary = self.listing.summaries[row.position]
+        summary = self.listing.summaries[row.chat_index]
         if row.snippet:
             shown = snippet(summary, self.listing.words, self.line_width)
         else:
             shown = title(summary, self.listing.today, summary.id == self.current, self.line_width)
-        if row.position != self.cursor:
+        if row.chat_index != self.cursor:
             return shown
         style = CURSOR if self.has_focus else CURSOR_BLURRED
         if self.app.no_color:
@@ -186,7 +186,7 @@ class ChatRows(Lines, can_focus=True):
         return Content(shown.pad_right(self.line_width - shown.cell_length).plain).stylize(style)
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Paint the two conversations again."""
+        """Repaint the rows that the cursor left and reached."""
         for index in (old, new):
             self._change(index)
         self._follow()
@@ -201,7 +201,7 @@ class ChatRows(Lines, can_focus=True):
         offset = event.get_content_offset(self)
         y = -1 if offset is None else offset.y + self.scroll_offset.y
         if 0 <= y < len(self.listing.rows) and not self.listing.rows[y].heading:
-            self.cursor = self.listing.rows[y].position
+            self.cursor = self.listing.rows[y].chat_index
             self.action_choose()
 
     def action_choose(self) -> None:

@@ -108,9 +108,9 @@ class ToolsScreen(ListDialog[None]):
     def __init__(
         self, tool_loop: ToolLoop, conversation: int | None, read: Callable[[], None]
     ) -> None:
-        """Take what reads `config.toml` again after a change."""
+        """`read` reads `config.toml` again after a change."""
         super().__init__("Tools", KEYS)
-        self._tool_loop, self._choice, self._conversation = tool_loop, tool_loop.tools, conversation
+        self._tool_loop, self._tools, self._conversation = tool_loop, tool_loop.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
         self._read, self._filter = read, ""
 
@@ -122,7 +122,7 @@ class ToolsScreen(ListDialog[None]):
 
     @work(exclusive=True)
     async def _refresh(self) -> None:
-        await self._choice.refresh()
+        await self._tools.refresh()
         self._show()
 
     def _show(self) -> None:
@@ -130,7 +130,7 @@ class ToolsScreen(ListDialog[None]):
         search = f" · “{safe(self._filter)}”" if self._filter else ""
         self.query_one(".frame").border_title = Content(f"Tools here: {state}{search}")
         self._rows = []
-        for report in self._choice.toolbox.reports():
+        for report in self._tools.toolbox.reports():
             tools = [tool for tool in report.tools if self._filter in tool.tool.name.lower()]
             if tools or self._filter in report.name.lower():
                 self._rows += [report, *tools]
@@ -147,7 +147,7 @@ class ToolsScreen(ListDialog[None]):
             return Content.assemble(
                 (f"{mark} {safe(row.name)}", "bold"), (f" · {about}", "$text-muted")
             )
-        approved = self._choice.approved(row, self._conversation)
+        approved = self._tools.approved(row, self._conversation)
         what = "only reads" if row.read_only else "may change something"
         about = f" · {what} · {_APPROVED[approved]}"
         return Content.assemble(f"  {safe(row.tool.name)}", (about, "$text-muted"))
@@ -160,7 +160,7 @@ class ToolsScreen(ListDialog[None]):
             parts = [access(row), row.tool.description, f"Arguments: {row.tool.parameters}"]
         else:
             errors = row.errors.strip()[-MAX_ERRORS:]
-            folders = self._choice.settings.folders if row.name == BUILT_IN else ()
+            folders = self._tools.settings.folders if row.name == BUILT_IN else ()
             reads = f"It reads {', '.join(map(str, folders))}." if folders else ""
             parts = [row.reason, reads, f"Its messages:\n{errors}" if errors else ""]
         details = "\n\n".join(filter(None, parts)) or "Ready. No messages."
@@ -203,7 +203,7 @@ class ToolsScreen(ListDialog[None]):
                 self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
                 return
             self._read()
-            self._tool_loop.set_enabled(self._tool_loop.enabled or self._choice.is_available)
+            self._tool_loop.set_enabled(self._tool_loop.enabled or self._tools.is_available)
             self._refresh()
 
     def action_turn(self) -> None:
@@ -216,12 +216,12 @@ class ToolsScreen(ListDialog[None]):
         row = self._rows[self.list.highlighted or 0] if self._rows else None
         if action != "revoke" or not isinstance(row, OfferedTool):
             return action != "revoke"
-        return self._choice.approved(row, self._conversation) is not None
+        return self._tools.approved(row, self._conversation) is not None
 
     def action_revoke(self) -> None:
         """Revoke the approval of a tool."""
         try:
-            self._choice.approvals.revoke(cast(OfferedTool, self._rows[self.list.highlighted or 0]))
+            self._tools.approvals.revoke(cast(OfferedTool, self._rows[self.list.highlighted or 0]))
         except StorageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
         self._show()

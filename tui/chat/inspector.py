@@ -139,7 +139,7 @@ class TokenLayout:
                 if number:
                     self.lines.append([])
                     column = 0
-                for piece in chop_cells(part, width) or filter(None, [part]):  # of no width
+                for piece in chop_cells(part, width) or filter(None, [part]):  # of zero width
                     if column and column + cell_len(piece) > width:
                         self.lines.append([])
                         column = 0
@@ -213,7 +213,7 @@ class TokenPage(Lines, can_focus=True):
         )
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Paint the two entries again."""
+        """Repaint the entries that the cursor left and reached."""
         for index in (old, new):
             line = self._layout.first_lines[index]
             self.change_lines(range(line, line + 1 + self.entries[index].text.count("\n")))

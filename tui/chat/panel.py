@@ -92,7 +92,7 @@ class FiguresPanel(Lines):
         self.paint()
 
     def fit(self) -> None:
-        """Show the panel if it is wanted, unless there is no room beside the list of chats."""
+        """Show the panel if it is wanted and fits beside the list of chats."""
         if self.is_attached:
             shown = self.wanted and not self._is_crowded()
             if shown != self.display:
@@ -191,7 +191,7 @@ def _positions(tallies: Sequence[Tally], width: int) -> Section:
 def _sources(shown: PanelFigures, width: int) -> Section:
     rated: Section = []
     for source, tally in shown.last.stats.sources.items():
-        if tally.rate is not None and source != "form":  # which is no guess
+        if tally.rate is not None and source != "form":  # tokens of a constraint are no guesses
             name, value = SOURCES.get(source, safe(source)), f"{tally.rate:.0%} of {tally.tested:,}"
             drawn = bar(tally.rate, width - len(name) - len(value) - 3)
             rated.append(pair(Content.assemble(f"{name} ", (drawn, "$success")), value, width))

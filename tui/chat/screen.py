@@ -144,7 +144,7 @@ class ChatScreen(ChatWidgets):
         turn = self.focused
         if not isinstance(turn, Turn):
             return
-        if isinstance(event, Paste) or (turn.unasked and event.is_printable):
+        if isinstance(event, Paste) or (turn.autofocused and event.is_printable):
             self.set_focus(self.prompt.editor)
         elif event.key not in self.active_bindings:
             if meaning := meaning_of(self, event.key):
@@ -248,10 +248,10 @@ class ChatScreen(ChatWidgets):
 
     def _go_to(self, message: int, words: Sequence[str]) -> bool:
         """Go to words of a message on any branch of the conversation; return whether it exists."""
-        path = self.session.branch
+        branch = self.session.branch
         try:
-            if message not in {record.id for record in path.records}:
-                path.choose(message)
+            if message not in {record.id for record in branch.records}:
+                branch.choose(message)
         except StorageError:  # it has been deleted meanwhile
             return False
         self.conversation.reader.find(message, words)
@@ -300,7 +300,7 @@ class ChatScreen(ChatWidgets):
             self.set_focus(None)
 
     def action_turns(self) -> None:
-        """Go to the message that is read, from where every message can be reached."""
+        """Go to the last message in sight, from which keys reach every other."""
         self.uncover()
         self.conversation.focus_read()
 
@@ -319,7 +319,7 @@ class ChatScreen(ChatWidgets):
         self.controller.cancel_edit()
 
     def action_toggle_mode(self) -> None:
-        """Continue with the next way of decoding."""
+        """Switch to the next mode of decoding."""
         modes, settings = [*MODES], self.controller.settings
         following = modes[(modes.index(settings.mode) + 1) % len(modes)]
         self.controller.apply(replace(settings, mode=following))

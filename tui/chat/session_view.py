@@ -120,10 +120,10 @@ class SessionView:
 
     def list_chats(self) -> None:
         """Refresh the list of conversations, from the current store."""
-        path, chats = self.session.branch, self._screen.chats
-        if path.store is not None:
-            chats.use(path.store)
-        chats.rows.current = path.conversation
+        branch, chats = self.session.branch, self._screen.chats
+        if branch.store is not None:
+            chats.use(branch.store)
+        chats.rows.current = branch.conversation
         self._screen.status.show(tools=self.session.tool_loop.enabled)
         chats.refresh_list()
 
@@ -138,7 +138,7 @@ class SessionView:
             turn.end(record)
 
     def _changed_file(self, record: StoredMessage) -> str:
-        """Return the name of the existing file of which an answer has a new version, or nothing."""
+        """Return the name of the existing file that an answer rewrites, or an empty string."""
         if not any(record.attachments for record in self.session.branch.records):
             return ""
         from assistant.edit.rewrite import proposed_by
@@ -172,8 +172,8 @@ class SessionView:
     @property
     def _streaming(self) -> Turn | None:
         """The turn of the answer under way, if it is on the screen."""
-        answer, path = self.session.responses.under_way, self.session.branch
-        return self._turn(answer.record) if answer and path.shows(answer.record) else None
+        answer, branch = self.session.responses.under_way, self.session.branch
+        return self._turn(answer.record) if answer and branch.shows(answer.record) else None
 
     def _show_round(self, event: Decoded) -> None:
         """Add a round to the answer under way, if it is on the screen."""
@@ -184,10 +184,10 @@ class SessionView:
         if answer.record and (before := answer.record.stats):  # the answer is continued
             plan, stats = (event.lookahead, event.context_used), before.plus(event.stats)
             event = Decoded(event.tokens, event.rejected, *plan, stats, event.forecast)
-        if self._screen.status.state.activity is not None:  # it has been read
-            self._screen.status.show(activity=ANSWERING)  # until it has figures
+        if self._screen.status.state.activity is not None:  # the prompt has been read
+            self._screen.status.show(activity=ANSWERING)  # until there are figures
         answer.add(Step(event.tokens, event.rejected))
-        answer.tell(event.stats)
+        answer.show_stats(event.stats)
         if self._pending_figures is None:
             self._screen.set_timer(FIGURES_EVERY, self._show_figures)
         self._pending_figures = event
@@ -198,7 +198,7 @@ class SessionView:
         self._view.explain(event.tokens)
 
     def _clear_figures(self) -> None:
-        """Show no figures until there are some of the answer on the screen."""
+        """Clear the figures until there are some of the answer on the screen."""
         self._pending_figures = None
         self._screen.status.show(last=None)
         self._screen.panel.clear()
@@ -209,17 +209,17 @@ class SessionView:
             self._screen.status.show(activity=None, last=event)
             self._screen.panel.paint()
 
-    # Calls
+    # Tool calls
 
-    def _ask_approval(self, waits: events.ApprovalRequested) -> None:
-        self.approval = turn = ApprovalTurn(waits.call, waits.tool)
+    def _ask_approval(self, request: events.ApprovalRequested) -> None:
+        self.approval = turn = ApprovalTurn(request.call, request.tool)
         self._view.mount(turn)
         prompt, screen = self._screen.prompt, self._screen
         free = screen.is_active and screen.focused is prompt.editor and not prompt.text
-        if self.focus_approval or (waits.urgent and free):
-            turn.unasked = not self.focus_approval
+        if self.focus_approval or (request.urgent and free):
+            turn.autofocused = not self.focus_approval
             turn.focus(scroll_visible=False)
-        else:  # a key that is pressed now means something else
+        else:  # a key that is pressed now is meant for something else
             text = "A tool call is waiting for you; Ctrl+↑ goes there."
             self._screen.notify(text, timeout=6, markup=False)
         self.focus_approval = False

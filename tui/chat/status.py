@@ -21,7 +21,7 @@ from tui.safe import safe
 from tui.widgets.lines import MUTED
 
 BAR, NARROW = 10, 56
-"""Cells of the bar of an activity, and those of a line from which there is one."""
+"""Cells of an activity's bar, and of the narrowest line that has one."""
 
 
 class Banner(Horizontal):
@@ -55,7 +55,7 @@ class Banner(Horizontal):
         self._models.update(by_parts(self._text, self.size.width - len("  specchat  ")))
 
     def not_saved(self, error: StorageError) -> None:
-        """Say, once, that nothing is saved any more."""
+        """Warn once that nothing is saved any more."""
         if not self._program.has_class("warning"):
             self._program.update("specchat · not saved")
             self._program.add_class("warning")
@@ -113,7 +113,7 @@ def line(state: State, width: int) -> Content:
     parts = [chip, *([Content.styled("tools on", "$text-accent")] if tools else [])]
     for part in _parts(state, is_wide):
         free = width - sum(shown.cell_length + 2 for shown in parts)
-        if part.cell_length <= free or (state.activity and free >= 16):  # which say what it is
+        if part.cell_length <= free or (state.activity and free >= 16):  # enough to be understood
             parts.append(part.truncate(free, ellipsis=True))
     return Content("  ").join(parts)
 

@@ -105,7 +105,7 @@ class ResultTurn(Turn):
         return super().offers(verb)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to open it when there is a result."""
+        """Offer to open a result that has text."""
         if parameters == ("opened",):
             return bool(self.text)
         return super().check_action(action, parameters)
@@ -117,7 +117,7 @@ class ResultTurn(Turn):
 
 
 KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"
-UNASKED = "Enter allows it once · Esc refuses · Ctrl+↑, then c or a allows more"
+AUTOFOCUSED_KEYS = "Enter allows it once · Esc refuses · Ctrl+↑, then c or a allows more"
 HERE = "Allow it in this conversation"
 ELSEWHERE = f"Ctrl+↑, then {KEYS}"
 IGNORED_S = 0.6
@@ -174,17 +174,17 @@ class ApprovalTurn(Turn, inherit_bindings=False):
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show the keys that work now."""
         super().watch_has_focus(has_focus)
-        self.watch_unasked()
+        self.watch_autofocused()
 
-    def watch_unasked(self) -> None:
-        """Show the keys that work now: without the user's going there, letters approve nothing."""
-        keys = UNASKED if self.unasked else KEYS
+    def watch_autofocused(self) -> None:
+        """Show the keys that work now: letters do not if the app gave it the focus."""
+        keys = AUTOFOCUSED_KEYS if self.autofocused else KEYS
         self._keys.update(keys if self.has_focus else ELSEWHERE)
         self.changed()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer letters only after the user went here."""
-        return not (self.unasked and {*parameters} & {"conversation", "always"})
+        """Offer letters only if the user gave it the focus."""
+        return not (self.autofocused and {*parameters} & {"conversation", "always"})
 
     def action_decide(self, decision: Decision) -> None:
         """Post the decision, unless the key came before anyone can have read this."""

@@ -29,7 +29,7 @@ class TurnActions:
 
     def __init__(self, controller: ChatController) -> None:
         self._view, self._controller = controller.widgets.conversation, controller
-        self._session, self._path = controller.session, controller.session.branch
+        self._session, self._branch = controller.session, controller.session.branch
         self._undo: list[Callable[[], None]] = []
         self._copied: tuple[str, int] | None = None  # the turn's text, a block's index
 
@@ -45,23 +45,23 @@ class TurnActions:
                 self._copy_code(turn)
             case "sources" if record:
                 self._list_sources(record)
-            case "apply" if record and not turn.busy and self._path.shows(record):
+            case "apply" if record and not turn.busy and self._branch.shows(record):
                 self._or_notify(lambda: self._show_change(record))
-            case "inspect" if record and self._path.shows(record):
+            case "inspect" if record and self._branch.shows(record):
                 self._or_notify(lambda: self._inspect(turn, record))
             case _ if record is None or not self._session.idle:
                 self._view.notify(WAIT, timeout=3)
-            case _ if self._path.shows(record):  # it may have left the branch since the key
+            case _ if self._branch.shows(record):  # it may have left the branch since the key
                 self._or_notify(lambda: self._change(record, verb))
 
     def answer_again(self) -> None:
         """Regenerate the answer to the last question, or answer it if it has none."""
-        leaf = self._path.leaf
+        leaf = self._branch.leaf
         if not self._session.idle:
             self._view.notify(WAIT, timeout=3)
         elif leaf is None:
             self._view.notify("There is no question to answer yet.", timeout=3)
-        elif leaf.role == "assistant" or open_calls(self._path.records):
+        elif leaf.role == "assistant" or open_calls(self._branch.records):
             self._regenerate(leaf)
         else:
             self._session.answer()
@@ -108,16 +108,16 @@ class TurnActions:
         from tui.chat.inspector import Inspector
 
         so_far = self._session.responses.partial_of(record)
-        trace = so_far.trace if so_far else self._path.trace(record.id)
+        trace = so_far.trace if so_far else self._branch.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
-        passages = tuple(passages_of(self._path.records).values())
+        passages = tuple(passages_of(self._branch.records).values())
         self._view.app.push_screen(Inspector(trace, title, so_far is not None, passages))
 
     def _list_sources(self, record: StoredMessage) -> None:
         """List the passages that an answer cites, or those found for a question."""
         from tui.chat.dialogs import SourcesScreen
 
-        known = passages_of(self._path.records)
+        known = passages_of(self._branch.records)
         sources = [known.get(a.number, a) for a in record.attachments if a.number]  # with text
         self._view.app.push_screen(SourcesScreen(sources, self._open_source))
 
@@ -142,7 +142,7 @@ class TurnActions:
         from tui.chat.dialogs import ChangeScreen
 
         root = self._controller.widgets.prompt.picker.root
-        change = answer_change(record, self._path.records, lambda name: located(name, root))
+        change = answer_change(record, self._branch.records, lambda name: located(name, root))
 
         def write(confirmed: bool | None) -> None:
             if confirmed:
@@ -182,10 +182,10 @@ class TurnActions:
             case "older" | "newer":
                 step = -1 if verb == "older" else 1
                 sibling = record.siblings[record.siblings.index(record.id) + step]
-                self._path.choose(sibling)
+                self._branch.choose(sibling)
                 self._view.reader.find(sibling)
             case "fork":
-                self._controller.switch(lambda: self._path.fork(record))
+                self._controller.switch(lambda: self._branch.fork(record))
                 self._controller.widgets.prompt.focus()
                 hint = " Ctrl+R answers the question." if record.role == "user" else ""
                 self._view.notify(f"You are in the fork now.{hint}", timeout=5, markup=False)
@@ -193,16 +193,16 @@ class TurnActions:
                 self._delete(record)
 
     def _delete(self, record: StoredMessage) -> None:
-        conversation, view = self._path.conversation or 0, self._view
+        conversation, view = self._branch.conversation or 0, self._view
 
         def restore() -> None:
-            self._controller.switch(lambda: self._path.restore(conversation, record.id))
+            self._controller.switch(lambda: self._branch.restore(conversation, record.id))
             view.reader.find(record.id)
 
-        self._path.delete(record)
+        self._branch.delete(record)
         self._undo.append(restore)
         view.call_after_refresh(view.focus_last)
-        key = "u" if self._path.records else "Ctrl+Z"  # a letter is typed into the prompt
+        key = "u" if self._branch.records else "Ctrl+Z"  # a letter is typed into the prompt
         self._view.notify(
             f"Deleted, with everything after it. {key} brings it back.", timeout=6, markup=False
         )

@@ -69,7 +69,7 @@ class LaneView(VerticalScroll):
         self._laps = len(lane.laps)
         stats = lane.stats
         if stats:
-            self._thought.tell(stats)
+            self._thought.show_stats(stats)
         if lane.over:
             self._thought.grow(False)
         writes = stats is not None and not lane.over

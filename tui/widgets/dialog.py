@@ -64,7 +64,7 @@ class ListDialog(Dialog[ScreenResultType]):
     ]
 
     def __init__(self, title: str, keys: str) -> None:
-        """Take the title, and a line that explains the keys."""
+        """Store the title, and the line below the frame, which explains the keys."""
         super().__init__()
         self.list = OptionList(markup=False, compact=True)
         self.detail = Static(markup=False)

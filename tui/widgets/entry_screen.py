@@ -77,7 +77,7 @@ class EntryLine(Input, inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "Choose", id="entry.submit"),
-        *Input.BINDINGS,  # not those that scroll: up and down mean something around it
+        *Input.BINDINGS,  # not those that scroll: up and down have other meanings on its screens
     ]
     cursor_blink = reactive(False, init=False)
 

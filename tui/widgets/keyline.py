@@ -1,4 +1,4 @@
-"""The footer of a screen: the keys that work now, as many as fit, those first that one needs."""
+"""The footer of a screen: as many of the keys that work now as fit, the most needed first."""
 
 from collections.abc import Iterator, Sequence
 

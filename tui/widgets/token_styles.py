@@ -89,7 +89,7 @@ class TokenKinds:
         self._kinds: list[Kind] = []
 
     def add(self, runs: Iterable[Run]) -> bool:
-        """Append runs, without wrong guesses; return whether a kind among them is new."""
+        """Append runs, except rejected drafts; return whether a kind among them is new."""
         before, end = self.all, self._ends[-1] if self._ends else 0
         for text, kind in runs:
             if kind == GHOST or not text:
@@ -103,12 +103,12 @@ class TokenKinds:
         return self.all != before
 
     def at(self, position: int) -> Kind:
-        """Return the kind at a position; what is drawn (-1) looks as if it was not guessed."""
+        """Return the kind at a position; drawn characters (-1) count as not guessed."""
         return self._kinds[bisect_right(self._ends, position)] if position >= 0 else Origin.TARGET
 
     @property
     def all(self) -> set[Kind]:
-        """All kinds that there are."""
+        """All kinds among the runs."""
         return {*self._kinds}
 
     def coloured(self, line: Content, positions: Sequence[int], styles: Styles) -> Content:

@@ -121,7 +121,7 @@ async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> N
 async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
     async with open_page(*talk(300)) as page:
         while len(page.view.turns) <= MAX_SHOWN:
-            page.view._older.bring()
+            page.view._older.mount_older()
         page.view.anchor()
         await page.settle()
         page.view.ask(question(999, "next"))

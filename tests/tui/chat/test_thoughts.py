@@ -27,7 +27,7 @@ def test_a_thought_looks_dim_and_a_copied_token_in_it_as_ever() -> None:
 async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
     async with open_page() as page:
         answer = await page.stream(thought("Hm, the sky "), thought("is blue because"))
-        answer.tell(HALF)
+        answer.show_stats(HALF)
         await page.settle()
         assert answer.thought is not None
         assert answer.thought.line == (
@@ -42,7 +42,7 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         assert "  Hm, the sky is blue because" in page.text
         for step in (MARKER, round_of("It scatters.")):
             answer.add(step)
-            answer.tell(replace(HALF, thought_tokens=1341))
+            answer.show_stats(replace(HALF, thought_tokens=1341))
         await page.settle()
         assert (answer.text, text_of(answer)) == ("It scatters.", "It scatters.▍")
         await page.press("t")

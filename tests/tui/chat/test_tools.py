@@ -9,7 +9,7 @@ from assistant.tools.values import ToolResult, tool_result
 from tests.assistant.session.stage import LIST, READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.dialogs import ToolsScreen
-from tui.chat.tool_turns import ELSEWHERE, KEYS, UNASKED, ApprovalTurn, ResultTurn
+from tui.chat.tool_turns import AUTOFOCUSED_KEYS, ELSEWHERE, KEYS, ApprovalTurn, ResultTurn
 from tui.widgets.entry_screen import EntryScreen
 
 
@@ -194,7 +194,7 @@ async def test_a_conversation_has_no_tools_until_f9_turns_them_on(endless: Path)
 async def test_the_card_says_which_keys_work_now_and_typing_allows_nothing(endless: Path) -> None:
     async with open_calling(endless) as chat:
         await chat.call((READ,))  # it has the keys, though nobody went there
-        assert chat.shown("ApprovalTurn .keys") == [UNASKED]
+        assert chat.shown("ApprovalTurn .keys") == [AUTOFOCUSED_KEYS]
         assert list(chat.footer)[:3] == ["⏎", "esc", "f1"]
         await chat.press("a", "c", "y")
         assert (chat.prompt.text, chat.box.called, chat.asking != []) == ("acy", [], True)

@@ -120,7 +120,7 @@ class Shown(Driver):
     def painted(self) -> bool:
         """Whether no token waits for its turn to be painted."""
         views = [view for view in self.app.query(TextView) if view.display]
-        return not any(view._coming or view._timer for view in views)
+        return not any(view._waiting or view._timer for view in views)
 
     def keys(self) -> dict[str, str]:
         """What the footer offers, by key, to the focused turn."""

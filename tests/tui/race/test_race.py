@@ -52,7 +52,7 @@ class Course(Driver):
         await self.pilot.press("s")
         await self.until(lambda: self.phase == "over" and "outcome" in self.line_classes)
         views = self.screen.query(TextView)
-        await self.until(lambda: not any(view._coming for view in views))  # all is painted
+        await self.until(lambda: not any(view._waiting for view in views))  # all is painted
 
     @property
     def ends(self) -> list[Finished]:

@@ -20,7 +20,7 @@ from tui.labels import footnote, named_sources
 from tui.safe import one_line, safe
 from tui.widgets.token_styles import legend, styles
 
-if TYPE_CHECKING:  # what most answers have not is for later than the first frame
+if TYPE_CHECKING:  # it is imported when an answer has one, after the first frame
     from tui.chat.conversation.thought import Thought
 
 
@@ -49,16 +49,16 @@ class Answer(Turn):
         self.tokens = TextView(growing=self.busy)
         self.thought: Thought | None = None
         self.changes: Callable[[StoredMessage], str] = lambda _: ""
-        """Returns the name of the attached file that it has a new version of, if it has."""
+        """Returns the name of the attached file that it rewrites, or an empty string."""
         self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         """Returns what the passages of its question do not support."""
         self._changed_file = ""
         self.text = record.content if record and not self.busy else ""
-        # How the current text was decoded, to be asked for once.
-        self._recall = partial(_beginning, trace, record) if trace and record else None
+        # Reads the rounds of the stored text; it is called once.
+        self._read_steps = partial(_beginning, trace, record) if trace and record else None
         self._footnote = Static(classes="footnote", markup=False)
         self._calling = Static(classes="calling", markup=False)
-        self._called = ""  # of a call that is being decoded
+        self._call = ""  # the text of a tool call that is being decoded
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the line below it."""
@@ -88,7 +88,7 @@ class Answer(Turn):
         return self.state == "streaming"
 
     def add(self, step: Step) -> None:
-        """Append what one round yielded; an answer that was over goes on."""
+        """Append a round; an answer that had ended continues."""
         if not self.busy:
             self.resume()
         self.steps.append(step)
@@ -108,22 +108,22 @@ class Answer(Turn):
         return thought
 
     def call(self, deltas: Sequence[CallDelta]) -> None:
-        """Show what one round added to the calls of tools."""
+        """Show what one round added to the tool calls."""
         if not deltas:
             return
-        self._called = self._called if self._calling.display else ""
-        self._called += "".join(f"{delta.name}{delta.arguments}" for delta in deltas)
+        self._call = self._call if self._calling.display else ""
+        self._call += "".join(f"{delta.name}{delta.arguments}" for delta in deltas)
         self._calling.display = True
-        self._calling.update(safe(f"▸ Calling {' '.join(self._called.split())}"), layout=False)
+        self._calling.update(safe(f"▸ Calling {' '.join(self._call.split())}"), layout=False)
 
-    def tell(self, stats: Stats) -> None:
-        """Take the figures of a round."""
+    def show_stats(self, stats: Stats) -> None:
+        """Show the figures of a thought so far."""
         if self.thought is not None and self.thought.growing:
-            self.thought.tell(stats)
+            self.thought.show_stats(stats)
             self.thought.grow(not self.text)
 
     def finish(self, footnote: str, state: State = "complete") -> None:
-        """Take the caret away, and say below how the answer was decoded."""
+        """Remove the caret, and show below how the answer was decoded."""
         self.state = state
         self.tokens.grow(False)
         if self.thought is not None:
@@ -137,7 +137,7 @@ class Answer(Turn):
         self.changed()
 
     def end(self, record: StoredMessage) -> None:
-        """Show how a stored answer ended, and what in it its passages do not support."""
+        """Show how a stored answer ended, and strike citations that no passage supports."""
         support = self.support(record)
         wrong = wrong_citations(record.content, support.wrong)
         self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
@@ -145,7 +145,7 @@ class Answer(Turn):
         self.finish(below(record, lines), record.state)
 
     def resume(self) -> None:
-        """Continue with an answer that was stopped: rounds are added after those there are."""
+        """Continue an answer that was stopped: new rounds follow the existing ones."""
         self.state, self.tokens.marks = "streaming", ()
         self._footnote.display = False
         self.tokens.grow(True)
@@ -153,22 +153,22 @@ class Answer(Turn):
         self.changed()
 
     def _fetch(self) -> None:
-        if self._recall is not None and (self.colours or self.ghosts or self.busy):
+        if self._read_steps is not None and (self.colours or self.ghosts or self.busy):
             self.run_worker(self.fetch_steps())
 
     async def fetch_steps(self) -> None:
-        """Have `steps` say how a stored answer was decoded; it is read beside the screen's work."""
-        recall, self._recall = self._recall, None
-        if recall is not None and (steps := await asyncio.to_thread(recall)):
+        """Read the rounds of a stored answer into `steps`, in a thread."""
+        read, self._read_steps = self._read_steps, None
+        if read is not None and (steps := await asyncio.to_thread(read)):
             self.steps[:0] = steps
             if self.thought is not None:
                 self.thought.show(step.part("thought") for step in self.steps)
             self.tokens.show(step.part("answer") for step in self.steps)
         self.changed()
 
-    @on(TextView.Explained)
-    def _explain(self) -> None:
-        """Explain the colours that are seen, if there are any."""
+    @on(TextView.KindsChanged)
+    def _update_legend(self) -> None:
+        """Explain in the head the colours that are shown, if there are any."""
         kinds = self.tokens.kinds
         shown = kinds if kinds - {Origin.TARGET} else ()
         self.head.legend = legend(styles(self.app.no_color), shown)
@@ -180,7 +180,7 @@ class Answer(Turn):
         self._fetch()
 
     def watch_ghosts(self, ghosts: bool) -> None:
-        """Show rejected drafts, or no longer."""
+        """Show or hide rejected drafts."""
         self.tokens.ghosts = ghosts
         self._fetch()
 
@@ -199,11 +199,11 @@ class Answer(Turn):
             case "apply":
                 return not self.busy and bool(self._changed_file)
             case "inspect":
-                return bool(self.steps) or self._recall is not None
+                return bool(self.steps) or self._read_steps is not None
         return super().offers(verb)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer another look at the text when there is some."""
+        """Offer to show the text or the thought otherwise where there is one."""
         if action == "toggle":
             shown = self.thought if parameters == ("thoughts",) else self
             return shown is not None and bool(shown.text.strip())
@@ -211,7 +211,7 @@ class Answer(Turn):
 
 
 def _beginning(trace: Callable[[int], Trace], record: StoredMessage) -> list[Step]:
-    """Return the rounds of a text: the store may know of later ones."""
+    """Return the rounds that a stored text was decoded in: the trace may have later ones."""
     steps, length = list[Step](), len(record.content) + len(record.thought)
     for step in trace(record.id):
         if length <= 0:

@@ -29,7 +29,7 @@ HINT = " ↓ new text below "
 
 
 class Conversation(VerticalScroll):
-    """Follow the end while it is in sight; a reader who has scrolled up stays at the passage."""
+    """Show the turns; scroll along with new text only while the end is in sight."""
 
     BLANK = True
     DEFAULT_CSS = """
@@ -44,7 +44,7 @@ class Conversation(VerticalScroll):
         &.-typing SuggestionLine, &.-typing .try { text-opacity: 40%; }
     }
     """
-    can_focus = False  # the turns have the keys
+    can_focus = False  # its turns take the focus
 
     ghosts: reactive[bool] = reactive(False, init=False)
     """Whether rejected drafts are shown in all answers."""
@@ -62,24 +62,24 @@ class Conversation(VerticalScroll):
         self.trace: Callable[[int], Trace] = lambda _: ()
         """Returns how a stored answer was decoded, by its id."""
         self.changes: Callable[[StoredMessage], str] = lambda _: ""
-        """Returns the name of the attached file that an answer has a new version of, if it has."""
+        """Returns the name of the attached file that an answer rewrites, or an empty string."""
         self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         self.asked = 0
         """How many questions the user has asked, also before this start."""
         self.tools = False
-        """Whether there are tools, which may send on what they are given."""
+        """Whether tools are configured, which may send their arguments to servers."""
         self.explained = True
         """Whether the colours of an answer have been explained once."""
         self._older = OlderTurns(self, self._turn_of)
-        self.reader = Reader(self, lambda: self._older.bring())
-        """Knows where the reader is, and walks elsewhere."""
+        self.reader = Reader(self, lambda: self._older.mount_older())
+        """Remembers the scroll position, and moves from turn to turn."""
 
     def on_mount(self) -> None:
-        """Follow what is added."""
+        """Stay at the end when turns are added."""
         self.anchor()
 
     def compose(self) -> ComposeResult:
-        """Lay out the hint; what else there is, is known once the store is open."""
+        """Lay out the hint; the turns are mounted once the store is open."""
         yield self.hint
 
     @property
@@ -97,10 +97,10 @@ class Conversation(VerticalScroll):
     def open(self, records: Sequence[StoredMessage]) -> None:
         """Show a stored conversation: its newest turns now, older ones when scrolled to.
 
-        What is on the screen already, from its first turn on, stays as it is.
+        Turns that are already on the screen, from the first one on, stay as they are.
         """
         before, self._older = self._older, OlderTurns(self, self._turn_of, records)
-        count, new = self._older.go_on_from(before)
+        count, new = self._older.reuse_turns(before)
         self.hint.display = False
         children = list(self.children)
         gone = children[children.index(self.turns[count - 1]) + 1 if count else 0 :]
@@ -112,11 +112,11 @@ class Conversation(VerticalScroll):
         self.call_after_refresh(self._older.fill)
 
     def ask(self, record: StoredMessage) -> UserTurn:
-        """Add what the user said, and go there."""
+        """Add a question of the user's, and scroll to it."""
         self.asked += 1
         self.query_children(Welcome).remove()
         self.query_children(Lesson).remove()
-        self._older.shed()
+        self._older.unmount_oldest()
         turn = UserTurn(record)
         self.mount(turn)
         self.anchor()
@@ -124,7 +124,7 @@ class Conversation(VerticalScroll):
 
     def begin(self, record: StoredMessage | None = None) -> Answer:
         """Add an empty answer."""
-        answer = self._dressed(Answer(record))
+        answer = self._configured(Answer(record))
         self.mount(answer)
         return answer
 
@@ -144,23 +144,23 @@ class Conversation(VerticalScroll):
         self.mount(Note(text, severity), before=before)
 
     def welcome(self) -> None:
-        """Begin a conversation in which nothing is said; what was noted by now stays."""
+        """Show the introduction in an empty conversation; notes that are shown stay."""
         self.mount(Welcome(self.asked < NOVICE, self.tools), after=self.hint)
 
     def explain(self, tokens: Sequence[Token]) -> None:
-        """Say below the newest answer what its colours mean, once and for all.
+        """Explain the colours below the newest answer, once on this computer.
 
-        It is said of the first round in which several guesses were right.
+        They are explained at the first round in which several guesses were right.
         """
-        said = [token for token in tokens if token.part == "answer"]
-        guessed = [token for token in said if token.origin is Origin.DRAFT]
+        answered = [token for token in tokens if token.part == "answer"]
+        guessed = [token for token in answered if token.origin is Origin.DRAFT]
         answers = [turn for turn in self.turns[-1:] if isinstance(turn, Answer)]
         if answers and len(guessed) > 1 and not self.explained:
             self.explained = True
             self.mount(Lesson(kind(guessed[0])))
 
     def suggest(self, key: str) -> None:
-        """Let a key that the prompt has no use for choose among the suggestions."""
+        """Choose among the suggestions with a key that the prompt does not use."""
         for welcome in self.query_children(Welcome):
             welcome.press(key)
 
@@ -184,10 +184,10 @@ class Conversation(VerticalScroll):
             return UserTurn(record)
         if record.role == "tool":
             return ResultTurn(record)
-        return self._dressed(Answer(record, self.trace))
+        return self._configured(Answer(record, self.trace))
 
-    def _dressed(self, answer: Answer) -> Answer:
-        """Have an answer look as all do."""
+    def _configured(self, answer: Answer) -> Answer:
+        """Return an answer with the settings that all answers share."""
         answer.set_reactive(Answer.colours, self.colours)
         answer.set_reactive(Answer.ghosts, self.ghosts)
         answer.set_reactive(Answer.thoughts, self.thoughts)
@@ -197,19 +197,19 @@ class Conversation(VerticalScroll):
     # Where the reader is
 
     def watch_scroll_y(self, old: float, new: float) -> None:
-        """Note where the reader goes; bring older turns at the top."""
+        """Remember the position; mount older turns near the top."""
         super().watch_scroll_y(old, new)
         if not self.reader.returning:
             self.reader.remember()
             if new <= NEAR and new < old:
-                self._older.approach()
+                self._older.mount_soon()
         self._hide_hint()
 
     def _hide_hint(self) -> None:
         self.hint.display &= not self.is_vertical_scroll_end
 
     def watch_virtual_size(self, old: Size, new: Size) -> None:
-        """Keep the reader's place; hint at text that arrives out of sight."""
+        """Stay at the reader's position; show the hint when text arrives out of sight."""
         self._older.laid_out()
         if self.follows:
             return
@@ -219,7 +219,7 @@ class Conversation(VerticalScroll):
             self.hint.display = True
 
     def on_resize(self) -> None:
-        """Bring as many turns as a taller screen has room for."""
+        """Mount as many older turns as a taller screen shows."""
         self.call_after_refresh(self._older.fill)
         self.call_after_refresh(self._hide_hint)  # where all fits, nothing scrolls
         # Textual 8.2.8 moves the thumb of an anchored widget without painting it.
@@ -233,26 +233,26 @@ class Conversation(VerticalScroll):
     # Where the keys go
 
     def focus_last(self) -> None:
-        """Walk to the newest turn, if there is one."""
+        """Focus the newest turn, if there is one."""
         if turns := self.turns:
-            turns[-1].unasked = False
+            turns[-1].autofocused = False
             self.screen.set_focus(turns[-1], scroll_visible=False)
             if not self.follows:
                 self.reader.reveal(turns[-1], -1)
 
     def focus_read(self) -> None:
-        """Walk to the last turn in sight, where the reader is; nothing is scrolled."""
+        """Focus the last turn in sight, without scrolling."""
         bottom = self.scroll_y + self.scrollable_content_region.height
         in_sight = [turn for turn in self.turns if turn.virtual_region.y < bottom]
         if self.follows or not in_sight:
             self.focus_last()
         else:
-            in_sight[-1].unasked = False
+            in_sight[-1].autofocused = False
             self.screen.set_focus(in_sight[-1], scroll_visible=False)
 
-    @on(Turn.Walked)
-    def walk(self, event: Turn.Walked) -> None:
-        """Walk on from a turn, or leave past the newest."""
+    @on(Turn.Moved)
+    def move_focus(self, event: Turn.Moved) -> None:
+        """Scroll or go to another turn, or leave past the newest."""
         event.stop()
-        if not self.reader.walk(event) and event.direction > 0:
+        if not self.reader.move(event) and event.direction > 0:
             self.post_message(self.Left())

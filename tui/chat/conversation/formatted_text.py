@@ -32,13 +32,13 @@ from tui.chat.conversation.markdown_reading import Block
 STYLES = {"em_open": "italic", "strong_open": "bold", "s_open": "strike"}
 HEADING, CODE = "bold $text-accent", "$text-accent"
 GROUND = "on $panel 60%"
-"""The ground of a block of code."""
+"""The background of a block of code."""
 BULLETS, FRAME = "•◦▪", "▌ "
 _FAINT = re.compile(r" \d+%")
 
 
 class SyntaxTheme(HighlightTheme):
-    """The colours of code, none of them too faint for the ground of a right guess."""
+    """The colours of code, all legible on the background of an accepted draft."""
 
     STYLES = {  # noqa: RUF012
         kind: _FAINT.sub("", style.replace("$text 60%", "$foreground-muted"))
@@ -51,18 +51,18 @@ class Formatter:
 
     def __init__(self, source: str, offset: int, ghosts: Ghosts, ansi: bool, dark: bool) -> None:
         self.ghosts = ghosts
-        """Wrong guesses that are not shown yet; they are taken from here."""
+        """Rejected drafts that are not shown yet; each is removed when it is shown."""
         self._source, self._offset = source, offset
         self._ansi, self._dark = ansi, dark
         self._lines = source.split("\n")
         self._starts = [0, *accumulate(len(line) + 1 for line in self._lines)]
-        self._cursor = 0  # what is before it has been shown
+        self._cursor = 0  # the source before it has been shown
         # What each open container draws before its next line, and before those after it.
         self._containers: list[tuple[Fragment, str]] = []
         self._style, self._lists = "", 0  # of the open heading; how many lists are open
 
     def parts(self, block: Block, is_last: bool = False) -> list[BlockPart]:
-        """Return the parts of a block; the last of a text has all wrong guesses that are left."""
+        """Return the parts of a block; the last of a text shows all remaining rejected drafts."""
         self._cursor = self._starts[block.first]
         parts = [*self._parts(block)]
         if is_last and isinstance(body := parts[-1].body, Fragment):
@@ -146,7 +146,7 @@ class Formatter:
         return BlockPart(body, first, rest + frame, after_blank, ground)
 
     def _pass(self, mark: str) -> int:
-        """Move on to the end of a mark; return where it begins."""
+        """Move the cursor to the end of a mark; return where the mark begins."""
         at = self._source.find(mark, self._cursor)
         self._cursor = at + len(mark)
         return at
@@ -216,7 +216,7 @@ class Formatter:
         return with_ghosts(text.fragment(self._offset), self.ghosts)
 
     def _table(self, opening: Token, tokens: Iterator[Token]) -> Table:
-        """Return a table, whose tokens are taken up to its end."""
+        """Return a table, and consume its tokens."""
         rows: list[list[Fragment]] = []
         sides: list[float] = []
         style = ""

@@ -1,4 +1,4 @@
-"""Text as it is shown, of which each character knows its position in the source, and its blocks."""
+"""Displayed text whose characters know their positions in the source, and blocks of it."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,29 +13,29 @@ from tui.app.textual_private import divide_line
 from tui.widgets.token_styles import COLOURED, GHOST
 
 DRAWN = "$foreground-muted"
-"""The style of what is drawn and not written, such as frames."""
+"""The style of frames, bullets and rules: they are drawn, and are not in the source."""
 TAB = 8
 Ghosts = deque[tuple[int, str]]
-"""Wrong guesses, and the positions of the tokens that replaced them."""
+"""Rejected drafts, each after the position of the token that replaced it."""
 
 
 class Fragment(NamedTuple):
-    """Text as it is shown, and the position in the source of each character; -1: it is drawn."""
+    """Displayed text, and the position of each character in the source; -1 for drawn ones."""
 
     content: Content
-    positions: Sequence[int]  # what is shown after them is drawn
+    positions: Sequence[int]  # all characters after the last of them are drawn
 
     def wrapped(self, width: int) -> "list[Fragment]":
         """Return the lines of a width."""
         return self.divided(breaks(self.content.plain, width), width)
 
     def ending(self, count: int) -> "Fragment":
-        """Return the last so many characters."""
+        """Return the last `count` characters."""
         begin = max(0, len(self.content) - count)
         return Fragment(self.content[begin:], self.positions[begin:])
 
     def followed_by(self, mark: Content) -> "Fragment":
-        """Return it with a mark right after its text, on the ground that goes on there."""
+        """Return the fragment with a mark after its text, which replaces the first drawn cell."""
         end = min(len(self.positions), len(self.content))
         return Fragment(self.content[:end] + mark + self.content[end + 1 :], self.positions)
 
@@ -57,7 +57,7 @@ class FragmentBuilder:
         self._positions: list[int] = []
 
     def write(self, text: str, positions: Iterable[int]) -> None:
-        """Append characters of the source; a tab reaches to the next eighth cell."""
+        """Append characters of the source; a tab reaches to the next multiple of eight cells."""
         if "\t" not in text:
             self.plain += text
             self._positions += positions
@@ -70,7 +70,7 @@ class FragmentBuilder:
             self._positions += [position] * len(shown)
 
     def style(self, style: str, begin: int) -> None:
-        """Give everything from a place on a style."""
+        """Style all text from an index on."""
         if style and begin < len(self.plain):
             self.spans.append(Span(begin, len(self.plain), style))
 
@@ -80,7 +80,7 @@ class FragmentBuilder:
 
 
 def plain(text: str, position: int, column: int = 0) -> Fragment:
-    """Return a line of the source, or what is in it from a column on, as it is written."""
+    """Return a line of the source, or its rest from a column on, unformatted."""
     line = FragmentBuilder(column)
     line.write(text, range(len(text)))
     return line.fragment(position)
@@ -101,7 +101,7 @@ def joined(parts: Iterable[Fragment]) -> Fragment:
 
 
 def with_ghosts(fragment: Fragment, ghosts: Ghosts, everything: bool = False) -> Fragment:
-    """Return a fragment with the wrong guesses before the tokens that replaced them."""
+    """Return a fragment with the rejected drafts before the tokens that replaced them."""
     content, positions = fragment.content, [*fragment.positions]
     last = max(positions, default=-1)
     while ghosts and (everything or ghosts[0][0] <= last):
@@ -122,7 +122,7 @@ def breaks(text: str, width: int) -> list[int]:
 
 
 def _line(content: Content, is_last: bool, width: int) -> Content:
-    """Return a line without the space that the next one begins after."""
+    """Return a line without its line break, and without the space where it was wrapped."""
     if content.plain.endswith("\n"):
         content = content[:-1]
         is_last = True
@@ -131,7 +131,7 @@ def _line(content: Content, is_last: bool, width: int) -> Content:
 
 
 GAP, NARROWEST = 2, 8
-"""Cells between the columns of a table, and those that each needs for its text."""
+"""Cells between the columns of a table, and the fewest of a column that remains legible."""
 
 
 class Table(NamedTuple):
@@ -139,12 +139,12 @@ class Table(NamedTuple):
 
     rows: Sequence[Sequence[Fragment]]
     sides: Sequence[float]
-    """For each column, the part of the free cells that is before the text."""
+    """For each column, the share of the free cells that is before the text."""
     written: Fragment
-    """Its source, which is shown where it is too wide."""
+    """The source, which is shown where the table is too wide."""
 
     def wrapped(self, width: int) -> list[Fragment]:
-        """Return the lines: the columns as wide as their content, the widest give way."""
+        """Return the lines: columns are as wide as their content, the widest shrink to fit."""
         widths = _column_widths(self.rows, width)
         if not widths:
             return self.written.wrapped(width)
@@ -168,11 +168,11 @@ class BlockPart:
     body: Fragment | Table | HorizontalRule
     first: Fragment
     rest: str
-    """What is drawn before its first line, and before the others."""
+    """Drawn before its first line, and before the others."""
     apart: bool = False
     """Whether a blank line is before it."""
     ground: str = ""
-    """The style of all the width."""
+    """The background across the whole width."""
 
     def lines(self, width: int) -> Iterator[Fragment]:
         """Yield its lines; marks on the left take half of a line at most."""
@@ -188,7 +188,7 @@ class BlockPart:
 
 
 def _column_widths(rows: Sequence[Sequence[Fragment]], width: int) -> list[int]:
-    """Return how wide columns are; the widest give way. None are left where it is too narrow."""
+    """Return the widths of the columns, the widest shrunk to fit; none if they cannot fit."""
     columns = zip(*rows, strict=True)
     widths = [max(cell.content.cell_length for cell in column) for column in columns]
     left = width - GAP * (len(widths) - 1)

@@ -11,19 +11,19 @@ from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 
 PORTION = 600
-"""Characters of code from which on the next paragraph begins another portion of it: portions are
-highlighted one by one, so that a long block of code costs no more with each round.
+"""Characters of code after which the next paragraph begins a new portion: only the last portion is
+highlighted again in each round, however long the block of code is.
 """
 PIPE = "\ufdd0"
-"""Stands for a pipe in code, which ends no cell of a table; no text has this noncharacter."""
+"""Replaces a pipe in code, so that it ends no cell of a table; no text has this noncharacter."""
 _CODE, _BARE_PIPE = re.compile(r"(?<!`)`[^`\n]+`(?!`)"), re.compile(r"(?<!\\)\|")
 _UNSEEN = re.compile("[\\s\u00ad\u200b-\u200d\u2060-\u2064\ufeff]+")
 _DRAWN = {"blockquote_open": ">", "table_open": "|\\-:"}
-"""Characters that a quote and a table draw in a way of their own."""
+"""Characters of the source that a quote and a table replace by drawn ones."""
 _LISTS = ("bullet_list_open", "ordered_list_open", "bullet_list_close", "ordered_list_close")
 _NAME = re.compile(r"_+[^\W_][\w.]*_")
 _BEFORE = frozenset("([{<>|\"'“‘«„‚—–-:;,")
-"""What may stand before a mark that opens, besides spaces and scripts that have none."""
+"""Characters that may precede an opening mark, besides spaces and wide characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Block:
     tokens: Sequence[Token]
     first: int
     last: int
-    """The lines of the source that it is made of; `last` is the one after them."""
+    """The lines of the source that it is made of; `last` is exclusive."""
     opening: str = ""
-    """Of a portion of code that is not the first: the line that opens the code block."""
+    """The line that opens the code block, for a portion of code that is not the first."""
     is_item: bool = False
     """Whether it is an item of a list."""
 
@@ -43,7 +43,7 @@ class Block:
 def read(text: str) -> list[Block]:
     """Return the blocks of a text without control characters.
 
-    Each block shows all of its source, except for marks that format; else it is shown as written.
+    A block that would not show all of its source, except for formatting marks, is not formatted.
     """
     text = _CODE.sub(lambda code: _BARE_PIPE.sub(PIPE, code[0]), text)
     tokens, lines = parser().parse(text), text.split("\n")
@@ -66,16 +66,16 @@ def read(text: str) -> list[Block]:
 def parser() -> MarkdownIt:
     """Return a parser of the Markdown that models write.
 
-    What other parsers read and do not show is text: links and pictures with their addresses, HTML,
+    It leaves as text what other parsers hide: links and pictures with their addresses, HTML,
     character references, backslashes, spaces at the ends of lines. A line above a rule is no
-    heading. Marks such as `**` stand before words, not in a formula, a name or a pattern.
+    heading. Marks such as `**` open only before words, not in a formula, a name or a pattern.
     """
     markdown = MarkdownIt("gfm-like", {"html": False, "linkify": False})
     markdown.disable(["normalize", "reference", "lheading", "escape", "entity"])
     markdown.disable(["autolink", "link", "image"])
     markdown.inline.ruler.at("newline", _newline)
-    markdown.inline.ruler.at("emphasis", _careful(emphasis.tokenize))
-    markdown.inline.ruler.at("strikethrough", _careful(strikethrough.tokenize))
+    markdown.inline.ruler.at("emphasis", _at_words(emphasis.tokenize))
+    markdown.inline.ruler.at("strikethrough", _at_words(strikethrough.tokenize))
     return markdown
 
 
@@ -91,7 +91,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _divided(block: Block, lines: Sequence[str]) -> Iterator[Block]:
-    """Yield a block of code in portions, any other block as it is."""
+    """Yield the portions of a block of code, or any other block unchanged."""
     token = block.tokens[0]
     if token.type != "fence":
         yield block
@@ -105,7 +105,7 @@ def _divided(block: Block, lines: Sequence[str]) -> Iterator[Block]:
 
 
 def portions(code: str) -> list[str]:
-    """Divide code where paragraphs of it begin, whatever comes after them."""
+    """Divide code at paragraphs; code that is appended changes only the last portion."""
     parts, begin, at, after_blank = list[str](), 0, 0, False
     for line in code.splitlines(keepends=True):
         size, is_blank = at - begin, not line.strip()
@@ -118,13 +118,13 @@ def portions(code: str) -> list[str]:
 
 
 def _is_closed(code: str) -> bool:
-    """Return whether no string or comment of many lines goes on after some code."""
+    """Return whether code ends outside of strings and comments of several lines."""
     pairs = code.count("/*") == code.count("*/")
     return pairs and not code.count('"""') % 2 and not code.count("'''") % 2
 
 
 def _is_shown(block: Sequence[Token], source: Sequence[str]) -> bool:
-    """Return whether contents and marks are all that the source holds, and not marks alone."""
+    """Return whether a block shows all visible characters of its source, and not marks alone."""
     contents = (part.content for token in block for part in token.children or [token])
     if block[0].type != "hr" and not _visible("".join(contents)):
         return False
@@ -135,13 +135,13 @@ def _is_shown(block: Sequence[Token], source: Sequence[str]) -> bool:
 
 
 def _shown(token: Token) -> Iterator[str]:
-    """Yield what a token shows, and its marks, as they must be in its source."""
+    """Yield the content and the marks of a token as they stand in its source."""
     match token.type:
         case "hr":
             yield token.markup[1:]  # the parser counts one more
         case "heading_open":
             yield token.markup
-        case "list_item_open" if token.markup != "+":  # which may be a sum
+        case "list_item_open" if token.markup != "+":  # a plus may be part of a sum
             yield token.info + token.markup
         case "code_block":
             yield token.content
@@ -166,7 +166,7 @@ def _sources(children: Iterable[Token]) -> Iterator[str]:
 
 
 def _as_written(lines: Sequence[str], at: Token) -> list[Token]:
-    """Return a paragraph that shows lines as they are, instead of the block that a token begins."""
+    """Return a paragraph of unformatted lines, instead of the block that a token begins."""
     children = list[Token]()
     for line in "\n".join(lines).strip("\n").split("\n"):
         children += [Token("softbreak", "br", 0), Token("text", "", 0, content=line)]
@@ -190,8 +190,8 @@ def _newline(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _careful(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
-    """Return a rule for marks that open only where words may begin."""
+def _at_words(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+    """Return a parser's rule, restricted to marks that open where words may begin."""
 
     def tokenize(state: StateInline, silent: bool) -> bool:
         start, count = state.pos, len(state.delimiters)

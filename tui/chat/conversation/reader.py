@@ -1,4 +1,4 @@
-"""Where the reader of a conversation is: a position that stays, and the turns around it."""
+"""The reader's position in a conversation, which layouts do not move, and the turns around it."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,49 +12,49 @@ from tui.chat.conversation.turn import Turn, turns_in
 STEP = 3
 """Lines that an arrow key scrolls within a turn that is longer than the screen."""
 PAGE = 20
-"""Turns that are brought to the screen together."""
+"""Turns that are mounted together."""
 MAX_SHOWN, KEPT = 24, 10
-"""Turns on the screen from which on the oldest are taken away when new ones come, and those left:
+"""Turns on the screen above which the oldest are unmounted when one is added, and those that stay:
 each makes every layout take longer.
 """
 NEAR = 2
-"""Lines from the top at which older turns are brought."""
+"""Lines from the top at which older turns are mounted."""
 
 
 class Reader:
-    """Stay at what is being read, whatever comes above; walk from turn to turn.
+    """Stay at the text being read when the layout above it changes; move from turn to turn.
 
-    `bring` puts older turns on the screen, if there are any.
+    `mount_older` mounts older turns, and returns whether there were any.
     """
 
-    def __init__(self, view: VerticalScroll, bring: Callable[[], bool]) -> None:
-        self._view, self._bring = view, bring
-        self._read: tuple[Widget, int] | None = None  # what is at the top, and lines of it above
-        self._position: int | None = None  # of its text at the top
+    def __init__(self, view: VerticalScroll, mount_older: Callable[[], bool]) -> None:
+        self._view, self._mount_older = view, mount_older
+        self._top: tuple[Widget, int] | None = None  # the widget at the top, its lines above that
+        self._position: int | None = None  # in its text, of the line at the top
         self.returning = False
-        """Whether it scrolls by itself just now."""
+        """Whether `restore` is scrolling."""
 
     def remember(self) -> None:
-        """Note what is being read: a widget, and in a text the position."""
-        self._read = self._position = None
+        """Remember the widget at the top of the screen, and the position in its text."""
+        self._top = self._position = None
         top = int(self._view.scroll_y)
         for child in self._view.children:
             region = child.virtual_region
             if child.display and not child.styles.is_docked and region.bottom > top:
-                self._read = child, top - region.y
+                self._top = child, top - region.y
                 break
         else:
             return
         for text in child.query(TextView):
             line = top - region.y - _offset(text, child)
             if text.display and 0 <= line < text.size.height:
-                self._read, self._position = (text, line), text.position_at(line)
+                self._top, self._position = (text, line), text.position_at(line)
 
     def restore(self) -> None:
-        """Come back to what was being read after a layout has moved it."""
-        if self._read is None or not self._read[0].is_attached:
+        """Scroll back to the remembered position after a layout has moved it."""
+        if self._top is None or not self._top[0].is_attached:
             return
-        widget, lines = self._read
+        widget, lines = self._top
         if self._position is not None and isinstance(widget, TextView):
             lines = widget.line_at(self._position)
         y = _offset(widget, self._view) + lines
@@ -65,34 +65,33 @@ class Reader:
             self.returning = False
 
     def find(self, message: int, words: Sequence[str] = ()) -> None:
-        """Go to a message, wherever it is in the conversation, and mark some words in it."""
+        """Focus a message anywhere in the conversation, and mark some words in it."""
         for turn in turns_in(self._view):
             if turn.record is not None and turn.record.id == message:
-                # Immediately: the next key must find it, not a neighbour of what has been taken
-                # away.
+                # Immediately: the next key must not go to a neighbour of a removed turn.
                 self._view.screen.set_focus(turn, scroll_visible=False)
                 self._view.call_after_refresh(self.reveal, turn, -1)
                 self._view.call_after_refresh(self._mark, turn, words)
                 return
-        if self._bring():
+        if self._mount_older():
             self.find(message, words)
 
     def _mark(self, turn: Turn, words: Sequence[str]) -> None:
-        """Mark words in a turn, and bring the first of them into sight."""
+        """Mark words in a turn, and scroll to the first of them."""
         for text in turn.query(TextView):
             if words and (position := text.mark(words)) is not None:
                 line = _offset(text, self._view) + text.line_at(position)
                 self._go(line - self._view.scrollable_content_region.height // 3)
                 return
 
-    def walk(self, event: Turn.Walked) -> bool:
-        """Scroll a turn that goes on beyond the edge, else go to its neighbour, if it has one."""
+    def move(self, event: Turn.Moved) -> bool:
+        """Scroll within a turn, or go to another one; return whether there was one."""
         direction, region, top = event.direction, event.turn.virtual_region, self._view.scroll_y
         bottom = top + self._view.scrollable_content_region.height
-        goes_on = region.y < top if direction < 0 else region.bottom > bottom
-        if event.how_far == 2:
+        continues = region.y < top if direction < 0 else region.bottom > bottom
+        if event.distance == "end":
             return self._go_to_end(direction)
-        if goes_on and not event.how_far:
+        if continues and event.distance == "lines":
             self._go(top + direction * STEP)
             return True
         return self._go_to_neighbour(direction)
@@ -106,7 +105,7 @@ class Reader:
         return False
 
     def reveal(self, turn: Turn, direction: int) -> None:
-        """Bring a turn into sight: of a long one the end when going up, else its beginning."""
+        """Scroll a turn into sight: the end of a long one when going up, else its beginning."""
         region, height = turn.virtual_region, self._view.scrollable_content_region.height
         if region.height <= height:
             self._view.scroll_to_widget(turn, animate=False, immediate=True)
@@ -117,7 +116,7 @@ class Reader:
         self._view.scroll_to(y=y, animate=False, immediate=True, force=True)
 
     def _go_to_end(self, direction: int) -> bool:
-        while direction < 0 and self._bring():
+        while direction < 0 and self._mount_older():
             pass
         turn = turns_in(self._view)[0 if direction < 0 else -1]
         self._view.screen.set_focus(turn, scroll_visible=False)
@@ -129,7 +128,7 @@ class Reader:
         turns, screen = turns_in(self._view), self._view.screen
         index = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
         index += direction
-        if index < 0 and self._bring():
+        if index < 0 and self._mount_older():
             self._view.call_after_refresh(self._go_to_neighbour, direction)
             return True
         if not 0 <= index < len(turns):
@@ -149,7 +148,7 @@ def _offset(widget: Widget, container: Widget) -> int:
 
 
 class OlderTurns:
-    """Bring older turns when the reader comes to the top; take them away when there are many."""
+    """Mount older turns when the reader comes to the top; unmount them when there are many."""
 
     def __init__(
         self,
@@ -159,18 +158,18 @@ class OlderTurns:
     ) -> None:
         self._view, self._turn_of = view, turn_of
         self._records = [record for record in records if record.role != "system"]
-        self._growing = False  # older turns are about to be laid out
+        self._growing = False  # older turns are mounted and not yet laid out
 
-    def take(self, start: int = -PAGE) -> list[StoredMessage]:
-        """Take the records from that one on."""
-        taken = self._records[start:]
+    def _pop(self, start: int = -PAGE) -> list[StoredMessage]:
+        """Remove and return the records from an index on."""
+        records = self._records[start:]
         del self._records[start:]
-        return taken
+        return records
 
-    def go_on_from(self, before: "OlderTurns") -> tuple[int, list[StoredMessage]]:
-        """Take the records to begin with, after the turns of `before` that show the same.
+    def reuse_turns(self, before: "OlderTurns") -> tuple[int, list[StoredMessage]]:
+        """Return how many mounted turns can stay, and the records to mount after them.
 
-        Return how many turns these are: none if a great many would be missing after them.
+        No turn stays where more than a page of others would follow. `before` has mounted them.
         """
         start, count = len(before._records), 0
         if [record.id for record in self._records[:start]] == [r.id for r in before._records]:
@@ -180,36 +179,36 @@ class OlderTurns:
                 turn.record = record
                 count += 1
         if not count or len(self._records) - start - count > PAGE:
-            return 0, self.take()
-        new = self.take(start + count)
-        self.take(start)
+            return 0, self._pop()
+        new = self._pop(start + count)
+        self._pop(start)
         return count, new
 
-    def approach(self) -> None:
-        """Bring older turns: the reader comes near the top."""
+    def mount_soon(self) -> None:
+        """Mount older turns after the scroll event that has come near the top."""
         if not self._growing:
             self._growing = True
-            self._view.call_next(self._arrive)  # an animation must not be stopped from within
+            self._view.call_next(self._stop_and_mount)  # an animation must not stop itself
 
     def laid_out(self) -> None:
-        """Note that what was brought has its index."""
+        """Note that the turns that were mounted are laid out."""
         self._growing = False
 
     def fill(self) -> None:
-        """Bring older turns while there is nothing to scroll to."""
-        if self._view.max_scroll_y <= NEAR and self.bring():
+        """Mount older turns until the view can be scrolled."""
+        if self._view.max_scroll_y <= NEAR and self.mount_older():
             self._view.call_after_refresh(self.fill)
 
-    def bring(self) -> bool:
-        """Put older turns on the screen; return whether there are any."""
-        records = self.take()
+    def mount_older(self) -> bool:
+        """Mount a page of older turns; return whether there were any."""
+        records = self._pop()
         if records:
             first = next(iter(turns_in(self._view)), None)
             self._view.mount_all([self._turn_of(record) for record in records], before=first)
         return bool(records)
 
-    def shed(self) -> None:
-        """Take the oldest of very many turns away, as far as they are stored, with their notes."""
+    def unmount_oldest(self) -> None:
+        """Unmount the oldest of many turns, as far as they are stored, with their notes."""
         turns, count = turns_in(self._view), 0
         if len(turns) <= MAX_SHOWN:
             return
@@ -223,14 +222,14 @@ class OlderTurns:
             self._view.remove_children([child for child in gone if not child.styles.is_docked])
             self._view.call_after_refresh(self.fill)
 
-    def _arrive(self) -> None:
-        """Bring older turns, and stay where the way to the top has led."""
+    def _stop_and_mount(self) -> None:
+        """Stop scrolling, and mount older turns."""
         self._view.app.animator.force_stop_animation(self._view, "scroll_y")
-        self._growing = self.bring()
+        self._growing = self.mount_older()
 
 
 def _same(one: StoredMessage | None, other: StoredMessage) -> bool:
-    """Return whether two records look the same, except for their branches."""
+    """Return whether two records are shown the same, except for their branches."""
     if one is None:
         return False
     parts = ((record.id, record.content, record.thought, record.state) for record in (one, other))

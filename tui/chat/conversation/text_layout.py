@@ -11,14 +11,14 @@ from tui.chat.conversation.markdown_reading import Block, read
 from tui.widgets.token_styles import GHOST, Run
 
 MAX_BLOCK, MAX_WORD = 8_000, 2_000
-"""Characters of a block, and of a word, that are laid out together. From a longer block on, a text
-is shown as it is written: each round lays out the last block again.
+"""Characters of the longest block and the longest word that are laid out together. A text is not
+formatted from a longer block on, because each round lays out the last block again.
 """
 _BLANK_LINE = re.compile(r"(?:^|\n)[ \t]*\n\Z")
 
 
 class TextLayout:
-    """Append runs of tokens, have lines; however the runs come, the lines are the same."""
+    """Lay out runs of tokens in lines, which do not depend on how the runs are divided."""
 
     def __init__(
         self, width: int, formatted: bool = True, ansi: bool = False, dark: bool = True
@@ -28,12 +28,12 @@ class TextLayout:
         self.lines: list[Fragment] = []
         """The lines; none is wider than the width."""
         self.stable = 0
-        """How many lines will stay as they are, whatever comes."""
+        """How many lines no later run can change."""
         self._formatted, self._ansi, self._dark = formatted, ansi, dark
-        self._ghosts: Ghosts = deque()  # wrong guesses that the stable lines do not show
+        self._ghosts: Ghosts = deque()  # rejected drafts that the stable lines do not show
         self._start = 0  # of the text that the stable lines do not show
-        self._column = 0  # at which that is in its line
-        self._opening = ""  # the line that opened the code block that goes on there
+        self._column = 0  # of that start in its line
+        self._opening = ""  # the line that opened the code block that continues there, if any
         self._after_item = False  # whether an item of a list is before it
 
     def add(self, runs: Iterable[Run]) -> int:
@@ -87,7 +87,7 @@ class TextLayout:
         self._after_item = block.is_item
 
     def _add_lines(self) -> None:
-        """Add the lines of a text that is shown as it is written."""
+        """Add the lines of a text that is not formatted."""
         *complete, last = self.text[self._start :].split("\n")
         for line in complete:
             shown = with_ghosts(plain(line, self._start, self._column), self._ghosts)
@@ -97,10 +97,10 @@ class TextLayout:
         ending = with_ghosts(plain(last, self._start, self._column), deque(self._ghosts), True)
         offsets = [0, *breaks(ending.content.plain, self.width)]
         self.lines += ending.divided(offsets[1:], self.width)
-        self._settle(ending, offsets)
+        self._stabilise(ending, offsets)
 
-    def _settle(self, line: Fragment, offsets: Sequence[int]) -> None:
-        """Have the lines that the last line of the text takes stay, except two: a word may grow."""
+    def _stabilise(self, line: Fragment, offsets: Sequence[int]) -> None:
+        """Make the lines of the text's last line stable, except two: a word may still grow."""
         text, known = line.content.plain, line.positions
         starts = [i for i in range(len(offsets) - 2, 0, -1) if _starts_word(text, offsets[i])]
         done = starts[0] if starts else max(0, len(offsets) - 2) * (len(text) > MAX_WORD)
@@ -113,5 +113,5 @@ class TextLayout:
 
 
 def _starts_word(text: str, index: int) -> bool:
-    """Return whether a word begins there, and not the first: that is laid out with its indent."""
+    """Return whether a word begins at an index; the first does not count, it has an indent."""
     return text[index - 1].isspace() and not text[index].isspace() and bool(text[:index].strip())

@@ -26,24 +26,24 @@ if TYPE_CHECKING:  # Markdown is for later than the first frame
     from tui.chat.conversation.text_layout import TextLayout
 
 PERIOD, SHARE = 1 / 26, 10
-"""Seconds between two repaints, in each of which half of what waits is shown: rounds bring several
-tokens at once, and text that flows reads better than text that jerks. And how many times as long
-as a repaint takes the next one waits at least: a large table is laid out again as a whole.
+"""Seconds between two repaints, and the pause after one in multiples of its own duration, at least.
+Each repaint shows half of the waiting runs: rounds bring several tokens at once, and a text that
+flows reads better than one that jerks. A large table is laid out again as a whole.
 """
 MAX_FLOWING_RUNS = 64
-"""Runs that wait; more of them are not a text that flows."""
-ROOM = 5
-"""What part of the screen's height a growing text makes room for at once. While it fills that, no
-other line has to be painted, and what is being read stands still.
+"""Waiting runs above which all are shown at once."""
+RESERVE = 5
+"""A growing text takes up the screen's height divided by this at a time. While it fills these
+lines, no other widget has to be painted, and the text being read stands still.
 """
 AT_ONCE = 20_000
-"""Characters that are laid out together; the rest of a very long text follows bit by bit."""
+"""Characters that are laid out together; the rest of a very long text follows step by step."""
 CARET = "▍"
 FOUND = "reverse"  # the style of words that were searched for
 
 
 class TextView(Widget):
-    """Show rounds as they come; rejected drafts too, struck through, where they are wanted.
+    """Show rounds as they arrive, on request with the rejected drafts, struck through.
 
     It is one widget, however long the text; a round paints the lines that it changes.
     """
@@ -56,45 +56,45 @@ class TextView(Widget):
     """Whether rejected drafts are shown."""
 
     marks: reactive[Sequence[tuple[int, int, str]]] = reactive((), init=False)
-    """Where parts of the text begin and end that have a style of their own, and these."""
+    """Parts of the text with styles of their own: begin, end and style."""
 
-    class Explained(Message):
-        """There is something new for a legend to explain."""
+    class KindsChanged(Message):
+        """The kinds of tokens that a legend explains have changed."""
 
     def __init__(self, growing: bool = True, formatted: bool = True) -> None:
         super().__init__()
         self.lines: list[Fragment] = []
-        """What is shown, without the colours of tokens."""
+        """The lines as they are shown, without the colours of tokens."""
         self.growing = growing
         """Whether more is to come, which a caret shows."""
         self._formatted = formatted
-        self._height = 0  # lines that there is room for
+        self._height = 0  # of the widget, in lines
         self._steps: list[Step] = []
-        self._coming: deque[Run] = deque()  # what is not shown yet
+        self._waiting: deque[Run] = deque()  # runs that are not shown yet
         self._layout: TextLayout | None = None  # from when the width is known
         self._kinds = TokenKinds()
         self._painted, self._pause = 0.0, PERIOD
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
-        """Show what came before there was a place for it."""
-        self._begin_anew()
+        """Show the rounds that arrived before it was mounted."""
+        self._lay_out_again()
 
     @property
     def text(self) -> str:
-        """The text that is shown, as it is written."""
+        """The source of the text that is shown."""
         return "".join(step.text or step.thought for step in self._steps)
 
     @property
     def kinds(self) -> set[Kind]:
-        """What there is to be explained by a legend."""
+        """The kinds of tokens that are shown in a style of their own."""
         shown = {GHOST} if self.ghosts and any(step.rejected for step in self._steps) else set()
         return shown | self._kinds.all if self.colours else shown
 
     def add(self, step: Step) -> None:
         """Append a round; it is painted soon."""
         self._steps.append(step)
-        self._coming.extend(runs_of(step, self.ghosts))
+        self._waiting.extend(runs_of(step, self.ghosts))
         wait = self._painted + self._pause - monotonic()
         if wait <= 0:
             self._paint()
@@ -104,30 +104,30 @@ class TextView(Widget):
     def show(self, steps: Iterable[Step]) -> None:
         """Show these rounds and no others."""
         self._steps = list(steps)
-        self._begin_anew()
+        self._lay_out_again()
 
     def grow(self, growing: bool) -> None:
-        """Paint what there is; with a caret while more is to come."""
+        """Show the caret while more is to come, else all of the text without it."""
         self.growing = growing
         self._paint()
 
     def watch_ghosts(self) -> None:
         """Lay everything out again."""
-        self._begin_anew()
+        self._lay_out_again()
 
     def watch_colours(self) -> None:
-        """Explain the colours, or no longer."""
-        self.post_message(self.Explained())
+        """Announce that other kinds of tokens are shown."""
+        self.post_message(self.KindsChanged())
 
     def mark(self, words: Sequence[str]) -> int | None:
-        """Mark words, and no others, wherever they stand; return the first position, if any."""
+        """Mark all occurrences of words, and no others; return the first position, if any."""
         matches = re.finditer("|".join(map(re.escape, words)), self.text, re.IGNORECASE)
         spans = [(*match.span(), FOUND) for match in matches]
         self.marks = [*(mark for mark in self.marks if mark[2] != FOUND), *spans]
         return spans[0][0] if spans else None
 
     def line_at(self, position: int) -> int:
-        """Return the line that shows a position of the text, or what comes after it."""
+        """Return the first line that shows a position of the text or a later one."""
         self.on_resize()  # a new width may be known before there is an event
         lines = enumerate(self.lines)
         return next((y for y, line in lines if max(line.positions, default=-1) >= position), 0)
@@ -143,12 +143,12 @@ class TextView(Widget):
             self._lay_out(width)
         self._height = len(self.lines)
         if self.growing:
-            step = viewport.height // ROOM + 1
+            step = viewport.height // RESERVE + 1
             self._height += -self._height % step
         return self._height
 
     def on_resize(self) -> None:
-        """Lay out for the width there is: Textual asks for no height that it remembers."""
+        """Lay out for a new width: Textual does not ask for a height that it has cached."""
         width, height = self.size
         if not width or self._layout is None or self._layout.width == width:
             return
@@ -180,7 +180,7 @@ class TextView(Widget):
         return Content(content.plain, [*content.spans, *marks])
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the part of the text that is selected, as it is written."""
+        """Return the source of the part of the text that is selected."""
         selected = list[int]()
         for y, line in enumerate(self.lines):
             if (span := selection.get_span(y)) is not None:
@@ -190,12 +190,12 @@ class TextView(Widget):
         if not known:
             return None
         shown = [at for line in self.lines for at in line.positions if at >= 0]
-        begin = min(known) if min(known) > min(shown) else 0  # all of it has its marks, too
+        begin = min(known) if min(known) > min(shown) else 0  # the whole text has its marks, too
         end = max(known) + 1 if max(known) < max(shown) else len(self.text)
         return self.text[begin:end], "\n"
 
-    def _begin_anew(self) -> None:
-        """Lay everything out, once the width is known."""
+    def _lay_out_again(self) -> None:
+        """Lay out all rounds, if the width is known."""
         if self._layout is not None:
             self._lay_out(self._layout.width)
         if self.is_mounted:
@@ -206,13 +206,13 @@ class TextView(Widget):
 
         ansi, dark = self.app.native_ansi_color, self.app.current_theme.dark
         self._layout = TextLayout(width, self._formatted, ansi, dark)
-        self._height = 0  # of another width it would leave blank lines
+        self._height = 0  # the height for another width would leave blank lines
         self.lines, self._kinds = [], TokenKinds()
-        self._coming = deque(run for step in self._steps for run in runs_of(step, self.ghosts))
+        self._waiting = deque(run for step in self._steps for run in runs_of(step, self.ghosts))
         self._advance(self._layout)
 
     def _paint(self) -> None:
-        """Show some of what waits, and paint what it changes."""
+        """Show some of the waiting runs, and paint the lines that change."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -227,11 +227,11 @@ class TextView(Widget):
         paint(self, changes)
 
     def _advance(self, layout: "TextLayout") -> dict[int, int]:
-        """Lay out some of what waits; return the lines that change, and from which cell on."""
+        """Lay out some waiting runs; return the lines that change, and from which cell on."""
         self._painted = monotonic()
         runs = self._next()
         if self._kinds.add(runs):
-            self.post_message(self.Explained())
+            self.post_message(self.KindsChanged())
         stable = layout.add(runs)
         before, after = self.lines[stable:], layout.lines[stable:]
         if self.growing:
@@ -243,35 +243,35 @@ class TextView(Widget):
         for y, (old, new) in enumerate(zip_longest(before, after), stable):
             if new is not None and (old != new or not old.content.is_same(new.content)):
                 changes[y] = _unchanged(old.content, new.content) if old is not None else 0
-        share = 1 if self._coming else SHARE
+        share = 1 if self._waiting else SHARE
         self._pause = max(PERIOD, share * (monotonic() - self._painted))
-        if self._coming:
+        if self._waiting:
             self._timer = self.set_timer(self._pause, self._paint)
         return changes
 
     def _next(self) -> list[Run]:
-        """Take what is shown next: half of flowing text, else all up to a limit."""
-        count = len(self._coming)
+        """Remove and return the runs to show next: half of flowing text, else all, to a limit."""
+        count = len(self._waiting)
         if self.growing and count <= MAX_FLOWING_RUNS:
             count = count // 2 + 1
         runs: list[Run] = []
         left = AT_ONCE
-        while self._coming and count and left:
-            text, kind = self._coming.popleft()
+        while self._waiting and count and left:
+            text, kind = self._waiting.popleft()
             if len(text) > left:
-                self._coming.appendleft((text[left:], kind))
+                self._waiting.appendleft((text[left:], kind))
             runs.append((text[:left], kind))
             count, left = count - 1, max(0, left - len(text))
         return runs
 
 
 def whole(text: str) -> Step:
-    """Return a text as one round, when it is not known which tokens it came from."""
+    """Return a text as one round, where its tokens are not known."""
     return Step((Token(0, text, Origin.TARGET, None, 1.0, None),))
 
 
 def _unchanged(before: Content, after: Content) -> int:
-    """Return in how many cells at the beginning two lines have the same words and styles."""
+    """Return how many cells at the beginning of two lines have the same words and styles."""
     pairs = enumerate(zip(before.plain, after.plain, strict=False))
     end = next((i for i, (old, new) in pairs if old != new), len(before))
     end = after.plain[:end].rfind(" ") + 1

@@ -1,4 +1,4 @@
-"""What a model thought before it answered: one line, or all of it, dim."""
+"""The model's reasoning before its answer: one line, or all of it, dim."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ LAST = 160
 
 
 class Thought(Vertical):
-    """Fold a thought to a line, which is live while it grows; nothing without one."""
+    """Show a thought folded to a line that follows its end, or open; hidden while it is empty."""
 
     DEFAULT_CSS = """
     Thought {
@@ -41,12 +41,12 @@ class Thought(Vertical):
         self._view = TextView(growing=False)
 
     def compose(self) -> ComposeResult:
-        """Lay out the line, and what it stands for."""
+        """Lay out the line, and the whole text below it."""
         yield self._line
         yield self._view
 
     def on_mount(self) -> None:
-        """Show what there is."""
+        """Show the text that it began with."""
         self._view.show([whole(self.text)])
         self._update_line()
 
@@ -56,23 +56,23 @@ class Thought(Vertical):
         self._view.add(step)
 
     def forget(self) -> None:
-        """Begin again, with nothing thought."""
+        """Empty the thought, which may grow again."""
         self.text, self.growing, self._tokens, self._seconds = "", True, 0, 0.0
         self._view.show(())
         self._update_line()
 
     def show(self, steps: Iterable[Step]) -> None:
-        """Show the rounds that it came from."""
+        """Show the rounds that the thought was decoded in."""
         self._view.show(steps)
 
-    def tell(self, stats: Stats) -> None:
-        """Say how long it takes, and of how many tokens it is by now."""
+    def show_stats(self, stats: Stats) -> None:
+        """Show the tokens and the seconds of the thought so far."""
         if self.growing and self.text:
             self._tokens, self._seconds = stats.thought_tokens, stats.thought_s
             self._update_line()
 
     def grow(self, growing: bool) -> None:
-        """Note that more is to come, or that this is all of it."""
+        """Set whether more is to come."""
         if growing is not self.growing:
             self.growing = growing
             self._update_line()

@@ -24,6 +24,7 @@ Verb = Literal[
     "newer", "inspect", "sources",
 ]  # fmt: skip
 """What can be done with a turn."""
+Distance = Literal["lines", "turn", "end"]
 CODE = "Copy the largest code block; again: the next"
 SOURCES = "List the passages it cites, or was asked about"
 APPLY = "Show the change to a file, then write it"
@@ -31,7 +32,7 @@ FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$
 """The first line of a code block."""
 MONTH = 28 * 86400.0
 SHORTEST = 8
-"""Cells of a name that are shown however little room there is."""
+"""Cells of a name that are always shown."""
 
 
 @dataclass
@@ -43,16 +44,16 @@ class TurnAction(Message):
 
 
 class Head(Widget):
-    """Name a turn on the left, and explain its colours on the right, or below for want of room."""
+    """Name a turn on the left, with its legend on the right, or below where it does not fit."""
 
     DEFAULT_CSS = "Head { height: auto; color: $text-muted; }"
 
     line: reactive[Content] = reactive(Content(""))
-    """Who spoke."""
-    since: reactive[str] = reactive("")
-    """When that was, and which branch it is; a long name gives way to this."""
+    """The author."""
+    details: reactive[str] = reactive("")
+    """The time and the branch; a long name is cut to leave space for them."""
     legend: reactive[Content] = reactive(Content(""), layout=True)
-    """What the colours mean."""
+    """The meaning of the colours."""
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines."""
@@ -62,15 +63,15 @@ class Head(Widget):
     def render(self) -> Content:
         """Draw the line or the lines."""
         width, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
-        left = width - len(self.since) - (legend.cell_length + 2 if fits and legend else 0)
-        line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.since
+        left = width - len(self.details) - (legend.cell_length + 2 if fits and legend else 0)
+        line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.details
         if not fits:
             return Content("\n").join([line, legend])
         return pair(line, legend, width) if legend else line
 
     def _fits(self, width: int) -> bool:
-        """Return whether there is room for the name beside the legend."""
-        whole = self.line.cell_length + len(self.since)
+        """Return whether the name fits beside the legend."""
+        whole = self.line.cell_length + len(self.details)
         return not self.legend or self.legend.cell_length + whole + 2 <= width
 
 
@@ -85,10 +86,10 @@ class Turn(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Previous", id="turn.previous"),
         Binding("down,j", "move(1)", "Next", id="turn.next"),
-        Binding("ctrl+up", "move(-1, 1)", "Previous message", id="turn.jump_back"),
-        Binding("ctrl+down", "move(1, 1)", "Next message", id="turn.jump"),
-        Binding("home", "move(-1, 2)", "Oldest message", id="turn.first"),
-        Binding("end", "move(1, 2)", "Newest message", id="turn.last"),
+        Binding("ctrl+up", "move(-1, 'turn')", "Previous message", id="turn.jump_back"),
+        Binding("ctrl+down", "move(1, 'turn')", "Next message", id="turn.jump"),
+        Binding("home", "move(-1, 'end')", "Oldest message", id="turn.first"),
+        Binding("end", "move(1, 'end')", "Newest message", id="turn.last"),
         Binding("n", "act('continue')", "Continue", id="turn.continue"),
         Binding("e", "act('edit')", "Edit", id="turn.edit", tooltip="Edit, and ask again"),
         Binding("a", "act('apply')", "Apply", id="turn.apply", tooltip=APPLY),
@@ -108,25 +109,25 @@ class Turn(Vertical):
         Binding("d", "act('delete')", "Delete", id="turn.delete", tooltip="Delete from here on"),
     ]
 
-    unasked: reactive[bool] = reactive(False, init=False)
-    """Whether it has the keys though the user did not go there: letters are typed then."""
+    autofocused: reactive[bool] = reactive(False, init=False)
+    """Whether the app gave it the focus, not the user: letters then go to the prompt."""
     record: reactive[StoredMessage | None] = reactive(None, init=False)
-    """What the store keeps of this turn, once it does."""
+    """The message in the store, once it is stored."""
 
     @dataclass
-    class Walked(Message):
-        """The user moved to a neighbour."""
+    class Moved(Message):
+        """The user pressed a key that scrolls or goes to another turn."""
 
         turn: "Turn"
         direction: int
-        how_far: int = 0  # some lines of a long message, else 1: a message, 2: to the end
+        distance: Distance
 
-    def __init__(self, who: str, record: StoredMessage | None = None) -> None:
+    def __init__(self, author: str, record: StoredMessage | None = None) -> None:
         super().__init__()
         self.head = Head()
         self.text = ""
-        """What was said."""
-        self._who, self._moment = who, time()
+        """The content of the message."""
+        self._author, self._moment = author, time()
         self.set_reactive(Turn.record, record)
 
     def compose(self) -> ComposeResult:
@@ -134,14 +135,14 @@ class Turn(Vertical):
         yield self.head
 
     def on_mount(self) -> None:
-        """Say which branch this is."""
+        """Show the time and the branch."""
         self.watch_record()
 
     def watch_record(self) -> None:
-        """Show what the store knows."""
+        """Show the time and the branch of the stored message."""
         number, count = self._branch()
         moment = when(self.record.created if self.record else self._moment)
-        self.head.since = f" · {moment}" + (f" · branch {number}/{count}" if count > 1 else "")
+        self.head.details = f" · {moment}" + (f" · branch {number}/{count}" if count > 1 else "")
         self._show_name()
         self.changed()
 
@@ -176,28 +177,28 @@ class Turn(Vertical):
         return self.offers(parameters[0]) if action == "act" else True  # type: ignore[arg-type]
 
     def action_act(self, verb: Verb) -> None:
-        """Ask for it."""
+        """Ask the screen to act on the turn."""
         self.post_message(TurnAction(self, verb))
 
-    def action_move(self, direction: int, how_far: int = 0) -> None:
-        """Scroll a turn that goes on beyond the edge; else go to its neighbour, or to the end."""
-        self.post_message(self.Walked(self, direction, how_far))
+    def action_move(self, direction: int, distance: Distance = "lines") -> None:
+        """Scroll by lines to the turn's edge, and beyond it by a turn, or to the end."""
+        self.post_message(self.Moved(self, direction, distance))
 
     def changed(self) -> None:
-        """Offer the keys that make sense now."""
+        """Update the keys in the footer."""
         if self.has_focus:
             self.refresh_bindings()
 
     def watch_has_focus(self, _has_focus: bool) -> None:
         """Mark the head too: a background alone is not seen on every terminal."""
         super().watch_has_focus(_has_focus)
-        self.unasked &= _has_focus
+        self.autofocused &= _has_focus
         self._show_name()
 
     def _show_name(self) -> None:
-        who = model_name((self.record and self.record.model) or self._who)
+        author = model_name((self.record and self.record.model) or self._author)
         style = "bold $text-accent" if self.has_focus else "bold"
-        self.head.line = Content.styled(f"{'▸ ' if self.has_focus else ''}{safe(who)}", style)
+        self.head.line = Content.styled(f"{'▸ ' if self.has_focus else ''}{safe(author)}", style)
 
     def _branch(self) -> tuple[int, int]:
         record = self.record
@@ -207,7 +208,7 @@ class Turn(Vertical):
 
 
 def when(moment: float) -> str:
-    """Return the time of day, after the date when that is not today's."""
+    """Return the time of day, after the date where it is not today's."""
     then, now = localtime(moment), localtime()
     if then[:3] == now[:3]:
         return strftime("%H:%M", then)

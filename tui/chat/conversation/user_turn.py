@@ -1,4 +1,4 @@
-"""What is between the answers: the user's turns and the app's notes."""
+"""The turns between the answers: the user's messages and the app's notes."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -18,7 +18,7 @@ SHOWN = 3000
 
 
 class UserTurn(Turn):
-    """Show what the user said."""
+    """Show a message of the user's."""
 
     DEFAULT_CSS = """
     UserTurn { border-left: outer $primary; background: $boost; }
@@ -37,13 +37,13 @@ class UserTurn(Turn):
         self._chips = Static(classes="chips", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Lay out the head, the text and the files that came along."""
+        """Lay out the head, the text and the attached files."""
         yield from super().compose()
         yield self._shown
         yield self._chips
 
     def watch_record(self) -> None:
-        """Show what came along, and what was found since."""
+        """Show the attached files, and the passages that were found since."""
         super().watch_record()
         attached = self.record.attachments if self.record else ()
         self._chips.display = bool(attached)
@@ -60,7 +60,7 @@ class UserTurn(Turn):
 
 
 class Note(Static):
-    """Show a sentence of the app's own, inside the conversation."""
+    """Show a sentence of the app's own between the turns."""
 
     DEFAULT_CSS = """
     Note {
@@ -76,11 +76,11 @@ class Note(Static):
 
 
 def chips(attachments: Sequence[Attachment]) -> Content:
-    """Return the files that came along, as they are asked for: with an @; and what was found."""
+    """Return the attached files, with an @ as they are typed, and the passages that were found."""
     names = [f" @{one_line(e.title)}{_size(e)} " for e in attachments if not e.number]
     titles = [one_line(file.title) for file in attachments if file.number]
-    along = [Content.styled(name, "$foreground on $panel") for name in names]
-    return Content("  ").join([*along, *map(Content, titles)])
+    attached = [Content.styled(name, "$foreground on $panel") for name in names]
+    return Content("  ").join([*attached, *map(Content, titles)])
 
 
 def _size(attachment: Attachment) -> str:

@@ -1,4 +1,4 @@
-"""What newcomers are shown: what this is, what the colours mean, what to try."""
+"""An empty conversation: an introduction, the meaning of the colours, suggestions to try."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -14,15 +14,15 @@ from assistant.events import Origin
 from tui.widgets.token_styles import GHOST, Kind, legend, styles
 
 NOVICE = 3
-"""Questions after which nobody needs suggestions any more."""
-HEIGHT = 8  # rows of all that a newcomer is shown, at 40 columns
+"""Questions after which no suggestions are shown."""
+HEIGHT = 8  # rows of the introduction and the suggestions at 40 columns
 WHAT = "Chat with a model on this computer. Nothing you type leaves it."
 WITH_TOOLS = (
     "Chat with a model on this computer. Tools are off; F9, then Ctrl+T, turns them on. A tool "
     "of a server may go online if you allow it."
 )
-"""The same where tools are configured: what servers do is theirs."""
-LOOKS: dict[Kind, str] = {
+"""The same where tools are configured: specchat does not know what servers do."""
+LEGEND: dict[Kind, str] = {
     Origin.DRAFT: "guessed by the small model, kept by the large one",
     GHOST: "the large one disagreed; Ctrl+G shows these",
     Origin.RESIDUAL: "what the large one wrote instead",
@@ -33,7 +33,7 @@ MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
     "Friday, but the adress in your letter seems to be wrong. Could you please send it to me "
-    "again? There will be six of us, and we will definately stay for the hole afternoon. I style "
+    "again? There will be six of us, and we will definately stay for the hole afternoon. I look "
     "foward to seeing you and your collection."
 )
 
@@ -79,7 +79,7 @@ class SuggestionLine(Static):
 
     @dataclass
     class Taken(Message):
-        """The user wants to try it."""
+        """The user chose a suggestion."""
 
         suggestion: Suggestion
 
@@ -88,7 +88,7 @@ class SuggestionLine(Static):
         self._suggestion = suggestion
 
     def render(self) -> Content:
-        """Draw the name, and what it stands for."""
+        """Draw the name, and the meaning where it fits."""
         mark, hue = ("▸ ", "bold $text-accent") if self.chosen else ("  ", "bold")
         name = f"{mark}{self._suggestion.name:<13} "
         muted, meaning = "" if self.chosen else "$foreground-muted", self._suggestion.meaning
@@ -96,7 +96,7 @@ class SuggestionLine(Static):
         return Content.assemble((name, hue), (meaning * fits, muted))
 
     def on_click(self) -> None:
-        """Take it."""
+        """Choose this suggestion."""
         self.post_message(self.Taken(self._suggestion))
 
 
@@ -122,17 +122,17 @@ class Welcome(Vertical):
         self._lines = [SuggestionLine(text) for text in SUGGESTIONS] if novice else []
 
     def compose(self) -> ComposeResult:
-        """Lay out what this is, and for newcomers the rest."""
+        """Lay out the introduction, then suggestions for newcomers, the legend for others."""
         yield Static(self._what, classes="what", markup=False)
         if not self._lines:
-            yield Static(legend(styles(self.app.no_color), LOOKS))
+            yield Static(legend(styles(self.app.no_color), LEGEND))
             return
         yield Static(TRY, classes="try", markup=False)
         yield from self._lines
         self._lines[0].chosen = True
 
     def on_resize(self) -> None:
-        """Leave out what can be said in the help where suggestions would have no place."""
+        """Hide the introduction where the suggestions would not fit below it; F1 shows it, too."""
         self.set_class(bool(self._lines) and self.size.height < HEIGHT, "-short")
 
     def watch_chosen(self, old: int, new: int) -> None:
@@ -140,7 +140,7 @@ class Welcome(Vertical):
         self._lines[old].chosen, self._lines[new].chosen = False, True
 
     def press(self, key: str) -> None:
-        """Use a key that the prompt has no use for."""
+        """Handle a key that the prompt does not use."""
         if self._lines and key == "enter":
             self._lines[self.chosen].on_click()
         elif self._lines:
@@ -148,7 +148,7 @@ class Welcome(Vertical):
 
 
 class Lesson(Static):
-    """Say below the first answer with coloured tokens what they are, until the next question."""
+    """Explain the coloured tokens below the first answer that has some, until the next question."""
 
     DEFAULT_CSS = "Lesson { height: auto; max-width: 120; padding: 0 2; color: $text-muted; }"
 
@@ -157,6 +157,6 @@ class Lesson(Static):
         self._kind = kind
 
     def render(self) -> Content:
-        """Draw a few words as those tokens style."""
+        """Draw a few words in the style of those tokens."""
         style = styles(self.app.no_color)[self._kind]
         return Content.styled(LESSON[0], style) + LESSON[1]

@@ -92,7 +92,7 @@ class Editor(TextEntry, inherit_bindings=False):
         Binding("f12", "edit", "In your editor", id="prompt.edit"),
         Binding("pageup", "screen.scroll('up')", "Scroll up"),
         Binding("pagedown", "screen.scroll('down')", "Scroll down"),
-        *_INHERITED,  # of two bindings of a key the first counts
+        *_INHERITED,  # the first of two bindings of a key counts
     ]
 
     @dataclass

@@ -43,7 +43,7 @@ class Picker(OptionList):
         self.searched: str | None = None  # the text that the listed files match
         self._matches: tuple[FuzzyMatch, ...] = ()
         self._files_below: tuple[str, ...] | None = None  # searched once each time it opens
-        self.entered: str | None = None  # the folder that was chosen to look into
+        self.entered: str | None = None  # the folder whose files were asked for
         self._search_lock = Lock()
 
     class Changed(Message):
@@ -88,7 +88,7 @@ class Picker(OptionList):
         return name.endswith("/") and name == (typed if is_path(typed) else _folder(typed))
 
     def is_entered(self, name: str) -> bool:
-        """Whether choosing a name looks into a folder; one that was typed in full is chosen."""
+        """Return whether choosing a name lists a folder; one that was typed in full is attached."""
         return name.endswith("/") and not self._is_typed(name)
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
@@ -158,7 +158,7 @@ class Mention:
             self._picker.open()
 
     def press(self, key: str) -> bool:
-        """Use a key for the picker; return whether it had a meaning there."""
+        """Handle a key in the picker; return whether the picker used it."""
         if self._at is None:
             return False
         if key == "escape":

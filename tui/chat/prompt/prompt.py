@@ -103,7 +103,7 @@ class Prompt(Vertical):
 
     def _use_schema(self, name: str) -> None:
         """Constrain answers to the schema in a file, or say why that is not possible."""
-        from assistant.constraints.grammar import fields_of  # which few chats need
+        from assistant.constraints.grammar import fields_of  # few chats need it
 
         try:
             constraint = Constraint("schema", read(located(name, self.picker.root), name).text)
@@ -128,7 +128,7 @@ class Prompt(Vertical):
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
-        """What is attached to the text."""
+        """The attachments as they belong to the question."""
         return self.attached.attachments
 
     @on(Picker.OptionSelected)
@@ -210,10 +210,10 @@ class Prompt(Vertical):
         self.editor.show("" if len(text) > EDITABLE else text)
 
     def on_resize(self) -> None:
-        """Have toasts stand above."""
+        """Keep toasts above the prompt."""
         self.screen.query("ToastRack").set_styles(f"margin: 0 0 {self.outer_size.height + 1} 0;")
 
-    # A warning, before it is sent, that a prompt does not fit
+    # A warning that a prompt does not fit, before it is sent
 
     @on(TextArea.Changed)
     @on(PromptAttachments.Changed)
@@ -227,6 +227,6 @@ class Prompt(Vertical):
             self.refuse(f"{text} Ctrl+L shows what is attached.")
 
     def refuse(self, reason: str) -> None:
-        """Say, until it changes, why the prompt cannot be sent."""
+        """Show why the prompt cannot be sent, until it changes."""
         self._too_long.update(Content(safe(reason)))
         self._too_long.display = True

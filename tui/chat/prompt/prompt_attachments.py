@@ -44,7 +44,7 @@ class Chip:
     tokens: int
     counted: bool = False  # by the loaded model; otherwise `tokens` is an estimate
     insists: bool = False  # whether the user wants it to be read as a whole
-    too_long_s: float = 0.0  # what reading it takes, if asked by its passages; inf: it cannot fit
+    too_long_s: float = 0.0  # time to read it, where passages are read instead; inf: does not fit
 
     @property
     def sent(self) -> Attachment:
@@ -70,10 +70,10 @@ class PromptAttachments(Widget):
 
     chips: reactive[tuple[Chip, ...]] = reactive[tuple[Chip, ...]]((), layout=True)
     limits: reactive[ReadingLimits] = reactive(ReadingLimits(), init=False)
-    """Those of the loaded models."""
+    """The limits of the loaded models."""
 
     class Changed(Message):
-        """An attachment came, went or was counted."""
+        """An attachment was added, removed or counted."""
 
     @dataclass
     class CountWanted(Message):
@@ -85,14 +85,14 @@ class PromptAttachments(Widget):
     _last_label = 0
 
     def validate_chips(self, chips: tuple[Chip, ...]) -> tuple[Chip, ...]:
-        """Have texts asked by their passages that take too long to read, or do not fit."""
+        """Mark texts of which only passages are read: they take too long, or do not fit."""
         excess = self.limits.excess((chip.tokens, chip.insists) for chip in chips)
         return tuple(
             replace(chip, too_long_s=long_s) for chip, long_s in zip(chips, excess, strict=True)
         )
 
     def watch_limits(self) -> None:
-        """Decide again what is read."""
+        """Decide again which texts are read as a whole."""
         self.mutate_reactive(PromptAttachments.chips)
 
     def watch_chips(self, chips: tuple[Chip, ...]) -> None:
@@ -102,12 +102,12 @@ class PromptAttachments(Widget):
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
-        """What the chips stand for."""
+        """The attachments as they belong to the question."""
         return tuple(chip.sent for chip in self.chips)
 
     @property
     def has_content(self) -> bool:
-        """Whether there is more than folders, which are no prompt without a question."""
+        """Whether anything but folders is attached: these are no prompt without a question."""
         return not all(attachment.is_folder for attachment in self.attachments)
 
     @property
@@ -251,7 +251,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
         return self.list.highlighted or 0
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer to read all of what would be asked by its passages."""
+        """Offer to read all of a text of which only passages would be read."""
         chosen = self.chips[self._chosen :][:1]
         return action != "whole" or any(0 < chip.too_long_s < inf for chip in chosen)
 
@@ -265,7 +265,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
             self.action_close()
 
     def action_whole(self) -> None:
-        """Have a text read as a whole that would be asked by its passages."""
+        """Read all of a text of which only passages would be read."""
         index = self._chosen
         chip = replace(self.chips[index], insists=True, too_long_s=0.0)
         self.chips = (*self.chips[:index], chip, *self.chips[index + 1 :])
