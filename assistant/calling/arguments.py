@@ -25,7 +25,7 @@ class JsonArguments:
         self._quoted = self._escaped = False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; return the JSON that it adds, and the text after the end of the object.
+        """Read more text; return the JSON that it adds, and the text after the end of the object.
 
         The latter is None until the object has ended.
         """

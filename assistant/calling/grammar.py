@@ -47,11 +47,11 @@ class CallGrammar:
         if not instead:
             without = "".join(f" & ~/(?s:{pattern})/" for pattern in barred)
             rules.lines.append(f"FREE: {ALL}{without}")
-        ways = [free] if choice != "required" else []
+        answers = [free] if choice != "required" else []
         if choice != "none":
             after_text = choice == "auto" and not instead
-            ways += self._calls(schemas, several and self._format.several, after_text)
-        return "\n".join([f"start: {start}({' | '.join(ways)})", *rules.lines, ""])
+            answers += self._calls(schemas, several and self._format.several, after_text)
+        return "\n".join([f"start: {start}({' | '.join(answers)})", *rules.lines, ""])
 
     def _calls(
         self, schemas: Mapping[str, Schema], several: bool, after_text: bool

@@ -57,7 +57,7 @@ class CallReader:
 
     @property
     def cut(self) -> str:
-        """What the model has written of a call that is not complete."""
+        """The text of a call that is not complete."""
         start = self._raw.find(self._opens) if self.tool_calls else 0
         return self._raw[start:] if start >= 0 else ""
 
@@ -76,13 +76,13 @@ class CallReader:
         return before, call_text
 
     def flush(self) -> str:
-        """Return the text that is buffered: no more comes that could make a call of it."""
+        """Return the text that is buffered: no more text comes that could make it a call."""
         text, self._buffered = self._buffered, ""
         self._may_be_bare = self._may_be_bare and not text
         return text
 
     def drain(self) -> tuple[CallDelta, ...]:
-        """Return what was added to calls since the last time this was called."""
+        """Return the additions to calls since the last time this was called."""
         deltas, self._deltas = tuple(self._deltas), []
         return deltas
 

@@ -56,7 +56,7 @@ class GemmaArguments:
         return json.dumps(word, ensure_ascii=False) if self._rest[0] == ":" else word
 
 
-MOST_NAMED = 500
+MAX_ENFORCED = 500
 """Properties of a tool that are enforced. Each rule refers to the next one, and llguidance follows
 them by recursion: it crashed at 3,000."""
 _KEY = r'[^\s:{}\[\],<>"]+'
@@ -88,7 +88,7 @@ class GemmaRules:
         """Return the rule of what is between an object's braces, with sorted keys."""
         rules, known, needs = self._rules, properties(schema), required(schema)
         self._named += len(known)
-        is_loose = self._named > MOST_NAMED or not is_closed(schema)
+        is_loose = self._named > MAX_ENFORCED or not is_closed(schema)
         if is_loose or any(QUOTE in name for name in known):
             rules.enforce_only(schema, {"type"})
             return "any_members"
@@ -176,7 +176,7 @@ class XmlRules:
     def __init__(self, rules: LarkRules) -> None:
         self._rules = rules
         # Without its last newline the end does not overlap with itself. Otherwise a lexer that
-        # has taken a newline for the start of the end could not take it back.
+        # reads a newline as the start of the end could not undo that.
         rules.lines.append(f'any_text: {rules.up_to("TEXT", _END[:-1])} "\\n"')
 
     def elements(self, schema: Schema) -> str:

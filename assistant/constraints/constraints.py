@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 _STYLE: JsonCompileOptions = {**STYLE, "lenient": True}
 _CONSTRAINT = "constraint"
-_MOST_KNOWN = 1000  # tools whose schemas are remembered
+_MAX_REMEMBERED = 1000  # tools whose schemas are remembered
 
 
 class Constraints:
-    """Compile the forms of answers for a vocabulary of `n_vocab` tokens."""
+    """Compile the constraints of answers for a vocabulary of `n_vocab` tokens."""
 
     def __init__(self, vocab: Vocab, n_vocab: int) -> None:
         self._stops, self._controls = vocab.stop_tokens, vocab.controls
         self._tokenizer = tokenizer_of(vocab, n_vocab)
-        self._schema = lru_cache(_MOST_KNOWN)(self._enforced)
+        self._schema = lru_cache(_MAX_REMEMBERED)(self._enforced)
         # Most requests offer the same tools, so the last grammar of calls is cached with its mask.
         self._last: tuple[str, LLMatcher, ConstraintMask] | None = None
 
@@ -66,7 +66,7 @@ class Constraints:
         thought: tuple[str, str] | None = None,
         thinks: bool = False,
     ) -> tuple[ConstraintMask, list[str]]:
-        """Compile the calls that a request allows; return the mask of its answer, and remarks.
+        """Compile the calls that a request allows; return the mask of its answer, and warnings.
 
         `tokens` and `start` are those of `ConstraintMask`. A schema that cannot be enforced is
         relaxed, with a warning. `thought` has the markers around a thought that may come first, if
@@ -90,7 +90,7 @@ class Constraints:
         matcher = self._matcher(grammar, request.tools)
         mask = ConstraintMask(matcher.deep_copy(), self._tokenizer, self._stops, tokens, start)
         self._last = grammar, matcher, mask
-        return mask, [remark for _, remark in checked.values() if remark]
+        return mask, [warning for _, warning in checked.values() if warning]
 
     def _matcher(self, grammar: str, tools: Sequence[Tool]) -> LLMatcher:
         """Return a matcher of a grammar: the last one, unless the lexer it shares has failed."""
@@ -105,25 +105,25 @@ class Constraints:
         return matcher
 
     def _enforced(self, tool: Tool, call_format: CallFormat) -> tuple[Schema, str]:
-        """Return the schema that is enforced for a tool, and a remark if it is not the tool's own.
+        """Return the schema that is enforced for a tool, and a warning if it is not the tool's own.
 
-        There is no remark on keywords that a syntax leaves to the tool's own validation.
+        There is no warning for keywords that a syntax leaves to the tool's own validation.
         """
         schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, _STYLE)
         wrong, why = True, "it is not the schema of an object"
         if schema is not ANY_OBJECT:
-            wrong, why = self._doubts(schema, call_format, rules)
+            wrong, why = self._limits(schema, call_format, rules)
         left = f"{', '.join(sorted(rules.unenforced))} cannot be enforced"
         if tool.strict and (why or rules.unenforced):
             raise UsageError(f"The tool {tool.name} cannot be strict: {why or left}.")
         what = "any arguments" if wrong else "more than its schema allows"
-        remark = f"The tool {tool.name} may be called with {what}: {why}." if why else ""
-        return ANY_OBJECT if wrong else schema, remark
+        warning = f"The tool {tool.name} may be called with {what}: {why}." if why else ""
+        return ANY_OBJECT if wrong else schema, warning
 
-    def _doubts(
+    def _limits(
         self, schema: Schema, call_format: CallFormat, rules: LarkRules
     ) -> tuple[bool, str]:
-        """Return whether a schema cannot be enforced at all, and why not completely."""
+        """Return whether a schema cannot be enforced at all, and why it cannot completely."""
         try:
             check_factors(json.dumps(schema))
             grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)

@@ -15,7 +15,7 @@ from models.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class AnswerChange:
-    """A file, what an answer makes of it, and what the user should know before it is written."""
+    """A file, its new content by an answer, and what the user should know before it is written."""
 
     name: str
     file: text_file.TextFile
@@ -25,7 +25,7 @@ class AnswerChange:
     warnings: tuple[str, ...]
 
     def write(self, saves: bool) -> None:
-        """Replace the file; with `saves`, what it was can be brought back.
+        """Replace the file; with `saves`, the old content can be restored.
 
         Raises:
             StorageError: it cannot be written, or has changed meanwhile.

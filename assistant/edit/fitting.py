@@ -49,7 +49,7 @@ def _repeated_above(lines: Sequence[str], part: Part, texts: Sequence[str]) -> i
 
 
 def repeated(lines: Sequence[str], part: Part, new: Sequence[str]) -> str:
-    """Return half a sentence about what a new part repeats of the rest; empty if nothing."""
+    """Return half a sentence about other lines of the file that a new part repeats; or ""."""
     counts, copies = Counter(_texts(lines)), {*_texts(new)} - {*_texts(lines[slice(*part)])}
     copied = [i for i, line in enumerate(lines) if line.strip() in copies]
     copied = [i for i in copied if counts[lines[i].strip()] == 1 and re.search(r"\w\w", lines[i])]
@@ -63,7 +63,7 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     """Return the new lines of a part with the indentation of the file.
 
     The part starts in the column of the old one, and an unchanged line stays the same byte for
-    byte. If a whole file differs in blanks alone, the new blanks are taken over.
+    byte. If a whole file differs in blanks alone, it gets the new blanks.
     """
     old, is_whole = lines[slice(*part)], not _texts([*lines[: part.start], *lines[part.end :]])
     has_columns = any("\t" in line.strip() for line in lines)
@@ -83,7 +83,7 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
         goals = (aims.get(j, n - (n - columns[0]) % step) for j, n in enumerate(columns))
         return sum(n == goal for n, goal, text in zip(columns, goals, after, strict=True) if text)
 
-    columns = max(_ways(new, None if is_whole else width[0], step), key=fit)
+    columns = max(_candidates(new, None if is_whole else width[0], step), key=fit)
     result = [
         ("\t" * (n // step) + " " * (n % step) if by_tabs else " " * n) + line.lstrip(BLANKS)
         for n, line in zip(columns, _rows(old, new), strict=True)
@@ -96,7 +96,7 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     return result
 
 
-def _ways(new: Sequence[str], base: int | None, step: int) -> Iterator[list[int]]:
+def _candidates(new: Sequence[str], base: int | None, step: int) -> Iterator[list[int]]:
     """Yield candidates for the columns of new lines, the likeliest first.
 
     The answer may be indented by other steps than the file's `step`. Of a part that starts at a

@@ -18,8 +18,8 @@ from models.errors import StorageError, UsageError
 from models.files import disk
 from models.files.places import data_dir
 
-MOST = 200
-"""The most files of which a version is kept; the oldest is removed first."""
+MAX_VERSIONS = 200
+"""The oldest one is removed first."""
 LEFT_S = 86_400
 """Seconds after which a pending version must have been left by a killed program."""
 
@@ -33,7 +33,7 @@ class Version:
 
 
 def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
-    """Replace a file; save the content `before`, if given, so that it can be brought back.
+    """Replace a file; save the content `before`, if given, so that it can be restored.
 
     The version that an earlier edit saved stays until the file is replaced.
 
@@ -58,10 +58,10 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
 
 
 def undo(path: Path) -> None:
-    """Bring back what a file was before its last edit; once more, what it was before that.
+    """Restore a file to its content before its last edit; a second time, undo that.
 
     Raises:
-        UsageError: nothing is kept of it, or it has changed since.
+        UsageError: no version is saved, or it has changed since.
         StorageError: it cannot be written.
     """
     now = text_file.read(path)
@@ -71,23 +71,23 @@ def undo(path: Path) -> None:
     if _digest(now.data) != version.after:
         raise UsageError(
             f"{path} has changed since its last edit, so nothing was undone. "
-            f"See what it was: {undoing(path)} --diff"
+            f"See what it was: {undo_command(path)} --diff"
         )
     write(now, version.before, now.data)
 
 
-def bring_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
-    """Bring back what a file was before it was `edited`; return what was done, in a sentence.
+def restore(file: text_file.TextFile, edited: bytes, saves: bool) -> str:
+    """Restore a file to its content before it was `edited`; return a sentence about it.
 
-    The content that it has now is saved, and can be brought back in turn.
+    With `saves`, the present content is saved, and can be restored in turn.
 
     Raises:
         UsageError: it is no file any more.
-        StorageError: it cannot be written, or has changed and nothing is kept.
+        StorageError: it cannot be written, or has changed and nothing is saved.
     """
     path = file.path
     if not os.path.lexists(path):
-        if keeps:
+        if saves:
             _save(path, _stored_path(path), Version(edited, _digest(file.data)))
         try:
             with path.open("xb") as new:
@@ -99,26 +99,26 @@ def bring_back(file: text_file.TextFile, edited: bytes, keeps: bool) -> str:
     if now == edited:
         text_file.replace(path, edited, file.data)
         return f"As before: {path}."
-    if not keeps:
+    if not saves:
         raise StorageError(f"{path} has changed since it was written, and stays as it is now.")
     write(replace(file, data=now), file.data, now)
     return (
-        f"{path} had changed since it was written. It is as before the edit; {undoing(path)} "
+        f"{path} had changed since it was written. It is as before the edit; {undo_command(path)} "
         "brings back what it had become."
     )
 
 
-def undoing(path: Path) -> str:
+def undo_command(path: Path) -> str:
     """Return the command that undoes the last edit of a file."""
     name = f"./{path}" if str(path).startswith("-") else str(path)
     return f"specchat edit --undo {shlex.quote(name)}"
 
 
-def patch_back(path: Path) -> bytes:
-    """Return the patch that brings back what a file was before its last edit.
+def undo_patch(path: Path) -> bytes:
+    """Return the patch that undoes the last edit of a file.
 
     Raises:
-        UsageError: nothing is kept of it, or it cannot be read.
+        UsageError: no version is saved, or it cannot be read.
     """
     now = text_file.read(path).data
     return patch(path, now, _last(path, now).before)
@@ -150,11 +150,11 @@ def _save(path: Path, pending: Path, version: Version) -> None:
 
 
 def _remove_oldest(folder: Path) -> None:
-    """Remove the oldest versions, and what killed programs left half written."""
+    """Remove the oldest versions, and files that killed programs left half written."""
     times = {path: path.stat().st_mtime for path in folder.iterdir()}
     saved = sorted((path for path in times if not path.suffix), key=times.__getitem__)
     left = [path for path in times if path.suffix and time.time() - times[path] > LEFT_S]
-    for path in (*saved[:-MOST], *left):
+    for path in (*saved[:-MAX_VERSIONS], *left):
         path.unlink(missing_ok=True)
 
 

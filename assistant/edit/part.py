@@ -16,7 +16,7 @@ NO_HEAD = re.compile(r"\s*(?:#\s|//|\*|--|}|(?:return|if|while|for|else|await)\b
 LINES = re.compile(r"(\d+)(?:-(\d+))?")
 OPENS = re.compile(r"[:{(\[,]$|=>$|\b(?:do|then|begin)$")
 CLOSES = re.compile(r"[)}\]`]|end\b")
-GOES_ON = re.compile(r"\{|where$|(?:rescue|ensure)\b(?! *[=(.])")
+CONTINUES = re.compile(r"\{|where$|(?:rescue|ensure)\b(?! *[=(.])")
 DECORATES = ("@", "#[")
 QUOTES = re.compile("\"{3}(?!')|'{3}(?!\")")
 
@@ -96,7 +96,7 @@ def _block(lines: Sequence[str], head: int, end: int) -> Part:
             continue
         if not is_further:
             closes = CLOSES.match(line) and _indent(lines[i]) == indent
-            if not (closes or depth > 0 or GOES_ON.match(line)):
+            if not (closes or depth > 0 or CONTINUES.match(line)):
                 break
             last = i
             depth += line.endswith("{") - line.startswith("}")

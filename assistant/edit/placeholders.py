@@ -17,12 +17,12 @@ ELLIPSIS = re.compile(rf"\W*{DOTS}\W*|(?:{SIGN}|\"{{3}}|'{{3}}|\[).*(?:\.{{3}}|�
 INLINE = re.compile(rf"(?<!catch )(?:[({{\[>;:*/]\s*|\w\s+(?={DOTS}\s*[;<}})\]])){DOTS}")
 WORDS = re.compile(Path(__file__).with_name("left_out.txt").read_text("utf-8"))
 """Words by which models describe lines that they leave out, in several languages."""
-FAREWELL = re.compile(
+DELETION = re.compile(
     r"""(?ix)\b(?:remov|delet|dropp?|moved|gone|replaced|deprecated|obsolete|no\ longer|todo|fixme
     |nothing|use\b|see\b|entfernt|gelöscht|eliminad|supprim|удал)|删除|移除|削除"""
 )
 """Words of a comment that explains a deletion."""
-LEAST = 3
+MIN_LINES = 3
 """Lines of code that a comment must replace to be a placeholder whatever its words."""
 
 
@@ -44,7 +44,7 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _kind(line: str) -> str:
-    """Return the kind of a line: "placeholder", "inline", "comment", or nothing of these."""
+    """Return the kind of a line: "placeholder", "inline", "comment", or "" for any other."""
     is_comment, words = COMMENT.fullmatch(line), WORDS.findall(line)
     is_prose = len(words) > 1 and not re.search(r"[={}\[\];\"]", line)
     if is_prose or ELLIPSIS.fullmatch(line):
@@ -54,7 +54,7 @@ def _kind(line: str) -> str:
     trailing = TRAILING.search(line)
     if INLINE.search(line) or (trailing and WORDS.search(trailing[1])):
         return "inline"
-    return "comment" if is_comment and len(line) <= 80 and not FAREWELL.search(line) else ""
+    return "comment" if is_comment and len(line) <= 80 and not DELETION.search(line) else ""
 
 
 class Versions:
@@ -78,13 +78,13 @@ class Versions:
         i_end, more = self._nearest(below, range(index + 1, j_end), limit, i_end)
         fresh += more
         if kind == "comment" and fresh:
-            return []  # there is new code, of which it may speak
-        lost = [k for k in range(i + 1, i_end) if _says(self.old[k]) and self._is_lost(k)]
+            return []  # there is new code that it may describe
+        lost = [k for k in range(i + 1, i_end) if _has_words(self.old[k]) and self._is_lost(k)]
         comments = [k for k in lost if k in self._comments]
-        if any(self._are_akin(self.new[index], self.old[k]) for k in comments):
-            return []  # a comment is put in other words
+        if any(self._are_similar(self.new[index], self.old[k]) for k in comments):
+            return []  # it is a reworded comment
         if kind == "comment":
-            return lost if len(lost) - len(comments) >= LEAST else []
+            return lost if len(lost) - len(comments) >= MIN_LINES else []
         return lost if len(lost) > 2 * fresh + (kind == "inline") else []
 
     def _is_lost(self, index: int) -> bool:
@@ -94,7 +94,7 @@ class Versions:
         """Yield in order the indices of lines that both versions have exactly once."""
         once = {line for line, n in self._before.items() if n == self._after[line] == 1}
         a, b = (
-            [i for i, line in enumerate(lines) if line in once and _says(line)]
+            [i for i, line in enumerate(lines) if line in once and _has_words(line)]
             for lines in (self.old, self.new)
         )
         common = ([self.old[i] for i in a], [self.new[j] for j in b])
@@ -102,25 +102,25 @@ class Versions:
             yield from zip(a[block.a :][: block.size], b[block.b :][: block.size], strict=True)
 
     def _nearest(self, old: range, new: range, limit: int, otherwise: int) -> tuple[int, int]:
-        """Return the first old line that is akin to the nearest new one, and how many before it
-        are akin to none; `otherwise` if there are more than `limit`.
+        """Return the first old line that is similar to the nearest new one, and how many before it
+        are similar to none; `otherwise` if there are more than `limit`.
         """
         fresh = 0
-        for line in (self.new[j] for j in new if _says(self.new[j])):
-            akin = next((i for i in old if self._are_akin(line, self.old[i])), None)
+        for line in (self.new[j] for j in new if _has_words(self.new[j])):
+            akin = next((i for i in old if self._are_similar(line, self.old[i])), None)
             fresh += akin is None and not _kind(line)
             if akin is not None or fresh > limit:
                 return otherwise if akin is None else akin, fresh
         return otherwise, fresh
 
-    def _are_akin(self, line: str, other: str) -> bool:
+    def _are_similar(self, line: str, other: str) -> bool:
         """Return whether two lines have at least half of their words in common."""
         one, two = self._words[line], self._words[other]
         both = len(one & two)
         return both > 0 and 3 * both >= len(one) + len(two)
 
 
-def _says(line: str) -> bool:
+def _has_words(line: str) -> bool:
     """Return whether a line has words."""
     return re.search(r"\w\w|[^\W\d_a-zA-Z]", line) is not None
 

@@ -13,32 +13,32 @@ from assistant.edit.rewrite import Rewrite
 from assistant.events import Finished
 
 ABOVE = ("@", "#", "//", "/*", "*")
-"""What the lines right above a definition begin with that belong to it."""
+"""The beginnings of lines right above a definition that belong to it."""
 PARSES = {"parses"}
-"""What stands for a text that no longer parses: half of one seldom does."""
+"""The word for a text that does not parse: an incomplete one seldom does."""
 
 
 class Restored(NamedTuple):
-    """Where a rewrite goes on after old lines were put back."""
+    """The new version so far with old lines put back, from which a rewrite continues."""
 
-    lines: list[str]  # of the new version, all that there is of it
+    lines: list[str]
     first: int  # old line that was put back, from 1
     last: int
-    lost: AbstractSet[str]  # words of what the review missed without them
+    lost: AbstractSet[str]  # the words of the review's sentences about their loss
 
 
 def restored(
     rewrite: Rewrite, new: Sequence[str], tried: AbstractSet[str], is_whole: bool = False
 ) -> Restored | None:
-    """Return where to go on, if the last of the new lines follows old ones that must not be lost.
+    """Return where to continue, if the last new line follows old ones that must not be lost.
 
-    A review of the new lines, with the rest of the old ones, says what is lost that the request
-    does not name. A line that stands once in the old text says how far the new one has come.
+    A review of the new lines, with the rest of the old ones, finds losses that the request does not
+    name. A line that occurs once in the old text shows how far the new one has come.
 
     Args:
         rewrite: of a whole file.
         new: its complete lines so far.
-        tried: what was put back before; it is not put back twice.
+        tried: the words of earlier losses; their lines are not put back twice.
         is_whole: whether nothing follows.
     """
     old = rewrite.file.lines
@@ -83,7 +83,7 @@ def _with_lines_above(lines: Sequence[str], line: int, first: int, blanks: bool)
 
 
 def _missing(rewrite: Rewrite, lines: Sequence[str]) -> set[str]:
-    """Return the words of what a review says of a version, without numbers of lines, which move."""
+    """Return the words of the review of a version, without line numbers, which change."""
     file, new = rewrite.file, "\n".join(lines)
     words = set[str]()
     for problem in review(file.path.suffix, file.text, new, rewrite.wish):

@@ -153,7 +153,7 @@ def _is_like(name: str, other: str, old: Outline, new: Outline) -> bool:
 
 
 def _undefined(suffix: str, old: Outline, new: Outline) -> Iterator[str]:
-    """Yield the names that are used and not defined, neither any more nor yet."""
+    """Yield the names that are used and not defined: no longer, or not yet."""
     is_open = any(re.search(r"\*;?$", statement) for statement in new.imports.values())
     script = suffix in (".jsx", ".ts", ".tsx")
     imported = NEEDS_IMPORT.get(".js" if script else suffix, "").split()

@@ -20,7 +20,7 @@ from assistant.session.attachments import DOCUMENTS
 from assistant.session.messages import fence_of, joined
 from assistant.store.values import Attachment, StoredMessage
 
-ASKED = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
+INSTRUCTIONS = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
 MARGIN = 300
 """Tokens of the request besides the text, with a reserve."""
 MARKDOWN = (".md", ".markdown", ".mdx")
@@ -34,7 +34,7 @@ GROWTH = 1.25
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A part of a text, and the change that is wished for."""
+    """A part of a text, and the wish of the user that changes it."""
 
     file: TextFile
     part: Part
@@ -73,7 +73,7 @@ class Rewrite:
         else:
             what = f"lines {first} to {last} of {name}, which are:\n\n{fence}\n{self.old}\n{fence}"
             answer = "the new version of these lines"
-        wish = ASKED.format(what=what, wish=self.wish.strip(), answer=answer)
+        wish = INSTRUCTIONS.format(what=what, wish=self.wish.strip(), answer=answer)
         question = joined(wish, [Attachment(name, text)])
         opening, closing = self.block
         prefix = Message("assistant", f"{opening}\n")
@@ -156,7 +156,7 @@ class Proposed(NamedTuple):
 
     name: str
     old: str
-    """What was attached."""
+    """The text that was attached."""
     text: str
     gap: str
     """What it lacks, in half a sentence; usually nothing."""
@@ -189,7 +189,7 @@ def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Propose
 
 
 def _likeness(old: Sequence[str], new: Sequence[str]) -> float:
-    """Return the share of lines that say something and are in both; of the two the smaller one."""
+    """Return the share of lines that are in both and not blank; of the two the smaller one."""
     sides = [[line.strip() for line in lines if line.strip()] for lines in (old, new)]
     if not all(sides):
         return 0.0

@@ -31,11 +31,11 @@ _TEXTS = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}noB
 
 
 class UnsupportedFile(Exception):
-    """A file is left out; the message says why, as the end of a sentence that begins with it."""
+    """A file is left out; the message continues a sentence that begins with its name."""
 
 
 def content(descriptor: int, kind: str) -> bytes:
-    """Return the bytes of an open file with a suffix in small letters; or raise UnsupportedFile."""
+    """Return the bytes of an open file, or raise UnsupportedFile; `kind` is its suffix."""
     before, max_mb = os.fstat(descriptor), DOCUMENT_MB if kind in DOCUMENTS else TEXT_MB
     if before.st_size > max_mb * 1_000_000:
         raise UnsupportedFile(f"is larger than {max_mb} MB")
@@ -50,12 +50,12 @@ def content(descriptor: int, kind: str) -> bytes:
 
 def lines(data: bytes, kind: str) -> list[TextLine]:
     """Return the lines of a file, or raise UnsupportedFile."""
-    kept_lines, size = list[TextLine](), 0
+    result, size = list[TextLine](), 0
     try:
         for line in READERS.get(kind, _text)(data):
             text = _DATA.sub("", re.sub("\u00ad$", "-", line.text))  # the hyphen shows there
             text = plain(text)
-            kept_lines.append(line._replace(text=text))
+            result.append(line._replace(text=text))
             size += len(text)
             if size > TEXT_MB * 1_000_000:
                 raise UnsupportedFile(f"holds more than {TEXT_MB} MB of text")
@@ -66,7 +66,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
         raise UnsupportedFile(f"is malformed: {error}" if is_text else "is not text") from error
     if not size and kind in DOCUMENTS:
         raise UnsupportedFile("holds no text; it may be scanned")
-    return kept_lines
+    return result
 
 
 def separator(name: str) -> str:
@@ -75,7 +75,7 @@ def separator(name: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text in composed letters, without what is not seen of it."""
+    """Return a text in composed letters, without invisible characters."""
     return unicodedata.normalize("NFC", text).translate(words.PLAIN)
 
 
@@ -154,13 +154,13 @@ def _docx(data: bytes) -> Iterator[TextLine]:
         raise UnsupportedFile(f"is larger than {UNPACKED_MB} MB when it is unpacked")
     root = ElementTree.fromstring(xml)
     boxes = [*root.iter(f"{_MARKUP}AlternateContent")]
-    for box in boxes:  # which has its text once more for old programs
+    for box in boxes:  # each has its text once more for old programs
         box[:] = box.findall(f"{_MARKUP}Choice")
     yield from map(TextLine._make, enumerate(_blocks(root), 1))
 
 
 def _blocks(parent: ElementTree.Element) -> Iterator[str]:
-    """Yield paragraphs, what is in text boxes, and tables as in Markdown."""
+    """Yield paragraphs, the lines of text boxes, and tables as in Markdown."""
     for node in parent:
         rows = [row.findall(f"{_WORD}tc") for row in node.findall(f"{_WORD}tr")]
         if node.tag == _PARAGRAPH:
@@ -176,12 +176,12 @@ def _blocks(parent: ElementTree.Element) -> Iterator[str]:
             yield from _blocks(node)
 
 
-def _inline(parent: ElementTree.Element, but: str = "") -> str:
-    """Return the text in an element, without the elements named `but`; that of a cell as a line."""
+def _inline(parent: ElementTree.Element, without: str = "") -> str:
+    """Return the text in an element, without elements of one name; that of a cell as a line."""
     text = ""
     for node in parent:
-        if node.tag != but:
-            text += node.text or _TEXTS[node.tag] if node.tag in _TEXTS else _inline(node, but)
+        if node.tag != without:
+            text += node.text or _TEXTS[node.tag] if node.tag in _TEXTS else _inline(node, without)
             text += " " * (node.tag == _PARAGRAPH)
     return " ".join(text.split()) if parent.tag == f"{_WORD}tc" else text
 

@@ -1,4 +1,4 @@
-"""The passages that fit a question: BM25 over the words that tell most, without copies."""
+"""The passages that fit a question: BM25 over its rarest words, without copies."""
 
 import math
 import re
@@ -97,8 +97,8 @@ class _Query:
     def _counted(self, terms: AbstractSet[str], factor: float = 1.0) -> _Term:
         query = " OR ".join(f'"{term}"' for term in sorted(terms) if term)
         count = "SELECT count(*) FROM words WHERE words MATCH ?"
-        (places,) = self._sql.execute(count, (query,)).fetchone() if query else (0,)
-        return _Term(factor, places, query)
+        (n_passages,) = self._sql.execute(count, (query,)).fetchone() if query else (0,)
+        return _Term(factor, n_passages, query)
 
     def _word(self, word: str, own: frozenset[str], question_terms: AbstractSet[str]) -> _Word:
         others = (self._counted(*other) for other in self._others(word, own, question_terms))
@@ -128,15 +128,15 @@ class _Query:
         if not all(map(words.has_stems, self._spoken)):
             yield known.beginning(plain, 5) - own, RELATIVE
         if is_new and len(plain) > vocabulary.PART:
-            yield known.holding(plain), PART
+            yield known.containing(plain), PART
 
     def weigh(self, word: _Word, shares: dict[int, float], scores: dict[int, float]) -> float:
         """Add a word to the shares and, as BM25, to the scores of passages; return its weight."""
-        seen = max(word.n_passages, 1)  # an unknown word has the weight of a rare one
-        weight = word.factor * math.log(1 + (self._count - seen + 0.5) / (seen + 0.5))
+        frequency = max(word.n_passages, 1)  # an unknown word has the weight of a rare one
+        weight = word.factor * math.log(1 + (self._count - frequency + 0.5) / (frequency + 0.5))
         share, score = defaultdict[int, float](float), defaultdict[int, float](float)
-        for factor, places, query in word.terms:
-            own = max(1e-6, math.log((self._count - places + 0.5) / (places + 0.5)))
+        for factor, n_passages, query in word.terms:
+            own = max(1e-6, math.log((self._count - n_passages + 0.5) / (n_passages + 0.5)))
             rows = self._sql.execute("SELECT rowid, rank FROM words WHERE words MATCH ?", (query,))
             for id_, rank in rows:  # rank includes FTS5's own weight, near 0 for frequent terms
                 share[id_] = min(1.0, share[id_] + factor)
@@ -149,10 +149,10 @@ class _Query:
     def named(self, question: str) -> dict[int, float]:
         """Return the passages of the documents that a question names, with the names' weights."""
         weights = defaultdict[int, float](float)
-        sought = "SELECT id, file FROM passage WHERE id IN (SELECT rowid FROM words (?))"
+        by_title = "SELECT id, file FROM passage WHERE id IN (SELECT rowid FROM words (?))"
         titles = (words.title(question, language) for language in self._languages)
         for title in set().union(*(pairs.union(alone) for alone, pairs in titles)):
-            rows = self._sql.execute(sought, (f'names : "{title}"',)).fetchall()
+            rows = self._sql.execute(by_title, (f'names : "{title}"',)).fetchall()
             if len({file for _, file in rows}) <= NAMED:
                 weight = math.log(1 + (self._count - len(rows) + 0.5) / (len(rows) + 0.5))
                 weights.update((id_, weights[id_] + weight) for id_, _ in rows)

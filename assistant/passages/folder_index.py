@@ -14,17 +14,17 @@ from typing import NamedTuple
 from assistant.passages import finding, index_file
 from assistant.passages.index_file import IndexFile
 from assistant.passages.splitting import TextLine
-from assistant.passages.walking import Found
+from assistant.passages.walking import FoundFile
 from models import child_process
 from models.errors import StorageError
 from models.files import disk
 
-ODD = 20
+NAMED = 20
 """The most files that are named of those that are left out."""
 
 
 class IndexState(NamedTuple):
-    """What an index holds."""
+    """The counts of an index."""
 
     files: int = 0  # that were read
     passages: int = 0
@@ -36,7 +36,7 @@ class IndexState(NamedTuple):
 class FolderIndex:
     """The index of one folder; several threads and processes may use it at once.
 
-    It holds nothing open: there is nothing to close.
+    It keeps no file open, so it need not be closed.
     """
 
     def __init__(self, folder: Path, cache: Path) -> None:
@@ -67,7 +67,7 @@ class FolderIndex:
                 "(SELECT count(*) FROM passage), current FROM folder"
             ).fetchone()
             rows = sql.execute(
-                "SELECT path, reason FROM file WHERE reason <> '' ORDER BY path LIMIT ?", (ODD,)
+                "SELECT path, reason FROM file WHERE reason <> '' ORDER BY path LIMIT ?", (NAMED,)
             )
             named = tuple(f"{self.folder / path} {reason}." for path, reason in rows)
             return IndexState(files, passages, named, skipped, bool(is_current))
@@ -92,7 +92,7 @@ def _index_of(name: str, text: str) -> sqlite3.Connection:
     sql, name = sqlite3.connect(":memory:", check_same_thread=False), Path(name).name
     parts = enumerate(file_lines.plain(text).split(file_lines.separator(name)), 1)
     lines = [TextLine(number, line) for number, part in parts for line in part.split("\n")]
-    IndexFile(sql, Path()).put(Found(name), b"", *file_lines.passages(name, lines))
+    IndexFile(sql, Path()).put(FoundFile(name), b"", *file_lines.passages(name, lines))
     return sql
 
 
@@ -105,11 +105,11 @@ class IndexProgress(NamedTuple):
 
 
 async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
-    """Read what has changed in a folder; yield progress until all is current.
+    """Read the files that have changed in a folder; yield progress until all are current.
 
-    It reads in a child process with the lowest priority, which ends when the iterator is closed. A
-    file that crashes its reader is named, and another child goes on. The index of a folder that is
-    gone is deleted.
+    A child process with the lowest priority reads them, which ends when the iterator is closed. A
+    file that crashes its reader is named, and another child continues. The index of a folder that
+    is gone is deleted.
 
     Raises:
         StorageError: the index cannot be written.

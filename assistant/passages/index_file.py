@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assistant.passages import words
 from assistant.passages.splitting import Passage
-from assistant.passages.walking import Found
+from assistant.passages.walking import FoundFile
 from models.files.disk import check_ours
 
 VERSION = 2
@@ -73,10 +73,10 @@ def remove_lost(cache: Path) -> None:
 
 
 class IndexFile:
-    """An index being updated; readers see what was written at the next `commit`."""
+    """An index being updated; readers see the changes after the next `commit`."""
 
     def __init__(self, sql: sqlite3.Connection, folder: Path) -> None:
-        """Use an index, or make it.
+        """Use an index; create its tables if it is empty.
 
         Raises:
             sqlite3.OperationalError: it cannot be written.
@@ -90,9 +90,9 @@ class IndexFile:
         self._sql.execute("CREATE TEMP TABLE seen (path TEXT PRIMARY KEY)")
         self._known = set[str]()  # terms that are known to be in the vocabulary
 
-    def compare(self, files: Iterable[Found]) -> list[Found]:
+    def compare(self, files: Iterable[FoundFile]) -> list[FoundFile]:
         """Compare the index with the files of the folder; return the files to be read."""
-        changed, do = list[Found](), self._sql.execute
+        changed, do = list[FoundFile](), self._sql.execute
         known = "SELECT size, changed, reason FROM file WHERE path = ?"
         for file in files:
             do("INSERT OR IGNORE INTO seen VALUES (?)", (file.path,))
@@ -108,7 +108,7 @@ class IndexFile:
         self.commit()
         return changed
 
-    def is_same(self, file: Found, digest: bytes) -> bool:
+    def is_same(self, file: FoundFile, digest: bytes) -> bool:
         """Return whether a file has its old content; if so, note its new size and time."""
         known = (file.size, file.changed, file.path, digest)
         same = "UPDATE file SET size = ?, changed = ? WHERE path = ? AND digest = ?"
@@ -116,7 +116,7 @@ class IndexFile:
 
     def put(
         self,
-        file: Found,
+        file: FoundFile,
         digest: bytes = b"",
         parts: Iterable[Passage] = (),
         language: str = "",
@@ -141,7 +141,7 @@ class IndexFile:
             self._known.update(term for term, _ in new)
 
     def commit(self) -> None:
-        """Let readers see what was written."""
+        """Let readers see the changes."""
         self._sql.commit()
 
     def complete(self) -> None:
@@ -170,7 +170,7 @@ class IndexFile:
 
 
 def unpacked(packed: bytes) -> str:
-    """Return the text of a passage as the index keeps it."""
+    """Return the text of a passage, which the index has in packed form."""
     return zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-LEAST, MOST = 500, 1_500
+MIN_LENGTH, MAX_LENGTH = 500, 1_500
 """Characters of a passage; the last one of a file may be shorter."""
 _CODE = 1_000  # the depth of code, below all headings; indentation is added
-_HEADING = 80  # characters of a heading that are kept
+_HEADING = 80  # characters of a heading that are stored
 _RULE = re.compile(r"(?=.*-)[\s:=-]*[|+][\s|+:=-]*")  # the line under the header of a table
 
 
@@ -32,7 +32,7 @@ class Passage(NamedTuple):
     names: tuple[str, ...] = ()  # of its document, and the headings above it and in it
 
 
-class _Placed(NamedTuple):
+class _ScoredLine(NamedTuple):
     line: TextLine
     header: str  # if it is a row of a table
     break_score: int  # how well a passage can begin here
@@ -46,23 +46,23 @@ def split(
 
     `names` are those of the document; a line that is `header` makes all after it rows of a table.
     """
-    buffered, size = list[_Placed](), 0
-    for placed in _placed(_with_headers(lines, header), headed):
-        while buffered and size + len(placed.line.text) > MOST - len(buffered[0].header):
-            cut, break_score, size = len(buffered), placed.break_score + 1, 0
+    buffered, size = list[_ScoredLine](), 0
+    for scored in _scored(_with_headers(lines, header), headed):
+        while buffered and size + len(scored.line.text) > MAX_LENGTH - len(buffered[0].header):
+            cut, break_score, size = len(buffered), scored.break_score + 1, 0
             for index, earlier in enumerate(buffered):
-                if size >= LEAST and earlier.break_score >= break_score:
+                if size >= MIN_LENGTH and earlier.break_score >= break_score:
                     cut, break_score = index, earlier.break_score
                 size += len(earlier.line.text) + 1
             yield from _part(buffered[:cut], names)
             buffered = buffered[cut:]
             size = sum(len(rest.line.text) + 1 for rest in buffered)
-        buffered.append(placed)
-        size += len(placed.line.text) + 1
+        buffered.append(scored)
+        size += len(scored.line.text) + 1
     yield from _part(buffered, names)
 
 
-def _part(section: list[_Placed], names: tuple[str, ...]) -> Iterator[Passage]:
+def _part(section: list[_ScoredLine], names: tuple[str, ...]) -> Iterator[Passage]:
     full = [index for index, row in enumerate(section) if row.line.text.strip()]
     if full:
         section = section[full[0] : full[-1] + 1]
@@ -74,7 +74,7 @@ def _part(section: list[_Placed], names: tuple[str, ...]) -> Iterator[Passage]:
         yield own._replace(header=section[0].header, names=(*names, *titles))
 
 
-def _placed(lines: Iterable[tuple[TextLine, str]], headed: bool) -> Iterator[_Placed]:
+def _scored(lines: Iterable[tuple[TextLine, str]], headed: bool) -> Iterator[_ScoredLine]:
     outline, after_blank, fenced = tuple[tuple[int, str], ...](), True, False
     for (number, text), header in lines:
         bare = text.strip()
@@ -84,11 +84,11 @@ def _placed(lines: Iterable[tuple[TextLine, str]], headed: bool) -> Iterator[_Pl
         if bare:
             outline = tuple(entry for entry in outline if entry[0] < depth)
         break_score = 2 * _CODE - depth if bare and (level or after_blank) else 0
-        while len(text) > MOST:
-            cut = text.rfind(" ", LEAST, MOST) + 1 or MOST
-            yield _Placed(TextLine(number, text[:cut]), header, break_score, outline)
+        while len(text) > MAX_LENGTH:
+            cut = text.rfind(" ", MIN_LENGTH, MAX_LENGTH) + 1 or MAX_LENGTH
+            yield _ScoredLine(TextLine(number, text[:cut]), header, break_score, outline)
             text = text[cut:]
-        yield _Placed(TextLine(number, text), header, break_score, outline)
+        yield _ScoredLine(TextLine(number, text), header, break_score, outline)
         if bare:
             outline += ((depth, bare.strip("# :")[:_HEADING]),)
         after_blank = not bare
@@ -103,5 +103,5 @@ def _with_headers(lines: Iterable[TextLine], header: str) -> Iterator[tuple[Text
         if is_rule and not table and "|" in before:
             above, table = before, f"{before}\n{line.text}"
         above = first or above or table
-        yield line, above[: MOST // 2] + "\n" * bool(above)
+        yield line, above[: MAX_LENGTH // 2] + "\n" * bool(above)
         before, first = line.text, first or header * (line.text == header)

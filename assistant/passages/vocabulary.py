@@ -17,8 +17,8 @@ INFLECTED = {"czech", "finnish", "hungarian", "estonian", "lithuanian", "polish"
 LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")
 """Letters that link the parts of a compound."""
 PART, SHORT = 4, 3
-"""The least letters of a part of a compound, and of one that is a word of its own."""
-MOST = 40
+"""The fewest letters of a part of a compound, and of one that is a word of its own."""
+MAX_TERMS = 40
 """The most terms that a word is searched as."""
 
 
@@ -26,7 +26,7 @@ class Vocabulary:
     """All terms of a folder, each with a word that it stands for."""
 
     def __init__(self, rows: Iterable[tuple[str, str]]) -> None:
-        """Hold terms and their words."""
+        """Take pairs of a term and a word."""
         self.words = dict(rows)
         self._text = "\n".join(["", *self.words, ""])
         self._spelled = "".join(f"\n{word} {term}" for term, word in self.words.items())
@@ -34,7 +34,8 @@ class Vocabulary:
     def compounds(self, part: str, question_terms: AbstractSet[str]) -> set[str]:
         """Return the compounds that begin or end with a part, which is at least four letters.
 
-        What is left of one is a part as well: long enough, a word of the folder, or of `asked`.
+        The rest of a compound is a part as well: long enough, and a word of the folder or one of
+        `question_terms`.
         """
 
         def is_part(rest: str) -> bool:
@@ -43,36 +44,36 @@ class Vocabulary:
             bare = {rest.removeprefix(link).removesuffix(end) for link in LINKS for end in LINKS}
             return any(len(stem) >= SHORT and stem in question_terms for stem in bare)
 
-        ends = [(term, *term.split(part, 1)) for term in self._holding(part) if term != part]
+        ends = [(term, *term.split(part, 1)) for term in self._containing(part) if term != part]
         fit = (term for term, first, last in ends if not (first and last) and is_part(first + last))
-        return set(islice(fit, MOST)) if len(part) >= PART or part in question_terms else set()
+        return set(islice(fit, MAX_TERMS)) if len(part) >= PART or part in question_terms else set()
 
-    def holding(self, part: str) -> set[str]:
-        """Return the terms that a part stands in, such as a name without its first word."""
-        return set(islice(self._holding(part), MOST))
+    def containing(self, part: str) -> set[str]:
+        """Return the terms that contain a part, such as a name without its first word."""
+        return set(islice(self._containing(part), MAX_TERMS))
 
     def parts(self, word: str, languages: Iterable[str]) -> list[frozenset[str]]:
         """Return the terms of the two parts of a compound, or of the one that is known."""
         pairs = []
-        for at in range(PART, len(word) - SHORT + 1):
-            bare = [word[:at].removesuffix(link) for link in LINKS]
-            first = self._known((part for part in bare if len(part) >= PART), languages)
-            pairs.append((first, self._known([word[at:]], languages)))
+        for cut in range(PART, len(word) - SHORT + 1):
+            bare = [word[:cut].removesuffix(link) for link in LINKS]
+            first = self._known_terms((part for part in bare if len(part) >= PART), languages)
+            pairs.append((first, self._known_terms([word[cut:]], languages)))
         both = [pair for pair in pairs if all(pair)]
         if both:
             return [*both[len(both) // 2]]
         known = [terms for pair in pairs for terms in pair if terms]
         return [max(known, key=lambda terms: max(map(len, terms)), default=frozenset())]
 
-    def _known(self, parts: Iterable[str], languages: Iterable[str]) -> frozenset[str]:
+    def _known_terms(self, parts: Iterable[str], languages: Iterable[str]) -> frozenset[str]:
         stems = {words.terms(part, language) for part in parts for language in languages}
         return frozenset(stem for stem in stems if len(stem) >= SHORT and stem in self.words)
 
     def beginning(self, word: str, rest: int) -> set[str]:
         """Return the terms that begin most like a word; at most `rest` letters of each differ."""
         for length in range(len(word), max(PART, len(word) - rest, len(word) // 2) - 1, -1):
-            terms = self._holding("\n" + word[:length])
-            if similar := {term for term in islice(terms, MOST) if len(term) <= length + rest}:
+            terms = self._containing("\n" + word[:length])
+            if similar := {term for term in islice(terms, MAX_TERMS) if len(term) <= length + rest}:
                 return similar
         return set()
 
@@ -92,9 +93,9 @@ class Vocabulary:
                 candidates.append((min(distance(own, word), *of_stems, few + 1), term))
         nearest = min(candidates, default=(0, ""))[0]
         fit = [term for far, term in candidates if far <= few and far == nearest]
-        return {term: self.words[term] for term in fit[:MOST]}
+        return {term: self.words[term] for term in fit[:MAX_TERMS]}
 
-    def _holding(self, part: str) -> Iterator[str]:
+    def _containing(self, part: str) -> Iterator[str]:
         at = self._text.find(part)
         while at >= 0:
             last = self._text.index("\n", at + 1)
@@ -103,9 +104,9 @@ class Vocabulary:
 
 
 def distance(one: str, other: str) -> int:
-    """Return how many letters are other, exchanged with the next one, added or missing.
+    """Return how many letters differ, are exchanged with the next one, added or missing.
 
-    Of the last two more than one counts double: letters are seldom forgotten twice.
+    After the first one, each added or missing letter counts twice: two are seldom forgotten.
     """
     before = row = list(range(len(other) + 1))
     for i, letter in enumerate(one):
@@ -120,7 +121,7 @@ def distance(one: str, other: str) -> int:
 
 
 def of(sql: sqlite3.Connection) -> Vocabulary:
-    """Return the vocabulary of an index; it is kept until the index has other words."""
+    """Return the vocabulary of an index; it is cached until the index has other words."""
     (_, _, path), *_ = sql.execute("PRAGMA database_list")
     if not path:  # that of a text, in memory
         return Vocabulary(sql.execute("SELECT term, word FROM vocabulary"))

@@ -28,13 +28,13 @@ _STARS = re.compile(rf"(?:{_STAR})+((?:\\.|\[\^?\]?[^]]*\](?!\*)|[^/[(\\])*)(?={
 """A * and what stands between it and the next one in the same segment."""
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A file of the folder, to be indexed or left out."""
 
     path: str  # relative to the folder
     size: int = 0
     changed: int = 0  # ns
-    reason: str = ""  # why it is left out, as the end of a sentence that begins with it
+    reason: str = ""  # why it is left out: it continues a sentence that begins with its name
 
 
 class LinearPattern(GitIgnoreSpecPattern):
@@ -64,9 +64,9 @@ class LinearPattern(GitIgnoreSpecPattern):
 
 
 def of_entry(regex: str, pattern: str) -> str:
-    """Return a regular expression of pathspec without what is in a folder that it matches.
+    """Return a regular expression of pathspec that matches a folder, but no file in it.
 
-    The walk looks at each folder before that, and a later pattern may re-include it.
+    The walk matches each folder before the files in it, which a later pattern may re-include.
     """
     regex = regex.replace("(?:(?P<ps_d>/)|$)", "/?$").replace("(?P<ps_d>/)", "/$")
     if pattern.endswith("/**/") and len(pattern) > 4:
@@ -78,7 +78,7 @@ _Rules = tuple[tuple[str, GitIgnoreSpec], ...]
 """The rules of each .gitignore with the folder they apply to, the innermost first."""
 
 
-def walk(folders: Folders) -> Iterator[Found]:
+def walk(folders: Folders) -> Iterator[FoundFile]:
     """Yield the files of a folder and of all within it.
 
     Hidden files, links within the folder, and what a .gitignore in it names are left out without
@@ -94,11 +94,11 @@ def walk(folders: Folders) -> Iterator[Found]:
                 rules = ((os.path.join(here, ""), spec), *rules)
                 if has_long:
                     why = f"has a pattern of more than {LONGEST_PATTERN:,} characters, left out"
-                    yield Found(os.path.join(here, ".gitignore"), reason=why)
+                    yield FoundFile(os.path.join(here, ".gitignore"), reason=why)
                 entries = list(islice(listed, left + 1))
                 for entry in entries[:left]:
                     if time.process_time() > ends:
-                        yield Found(
+                        yield FoundFile(
                             "", reason="takes too long to look through; the rest is left out"
                         )
                         return
@@ -112,23 +112,23 @@ def walk(folders: Folders) -> Iterator[Found]:
                         yield from _found(entry, path, folders.roots[0])
                 left -= len(entries)
         except UnreadablePath as error:
-            yield Found(here, reason=str(error).removeprefix(f"{here} ").rstrip("."))
+            yield FoundFile(here, reason=str(error).removeprefix(f"{here} ").rstrip("."))
     if left < 0:
-        yield Found("", reason=f"holds more than {FILES:,} files; the rest is left out")
+        yield FoundFile("", reason=f"holds more than {FILES:,} files; the rest is left out")
 
 
-def _found(entry: "os.DirEntry[str]", path: str, root: Path) -> Iterator[Found]:
+def _found(entry: "os.DirEntry[str]", path: str, root: Path) -> Iterator[FoundFile]:
     if (name := well_formed(path)) != path:
-        yield Found(name, reason="has a name that is not UTF-8")
+        yield FoundFile(name, reason="has a name that is not UTF-8")
     elif entry.is_symlink():
         if not Path(os.path.realpath(root / path)).is_relative_to(root):
-            yield Found(path, reason="is a link out of the folder")
+            yield FoundFile(path, reason="is a link out of the folder")
     elif not entry.is_file(follow_symlinks=False):
-        yield Found(path, reason="is neither a file nor a folder")
+        yield FoundFile(path, reason="is neither a file nor a folder")
     else:
         with suppress(FileNotFoundError):  # it is gone meanwhile
             state = entry.stat(follow_symlinks=False)
-            yield Found(path, state.st_size, state.st_mtime_ns)
+            yield FoundFile(path, state.st_size, state.st_mtime_ns)
 
 
 def _ignored(path: str, rules: _Rules) -> bool:
@@ -143,6 +143,6 @@ def _spec(folders: Folders, here: str) -> tuple[GitIgnoreSpec, bool]:
         data = os.read(file, _IGNORE_BYTES)
     lines = data.decode("utf-8-sig", "replace").splitlines()
     for line in lines:
-        with suppress(ValueError, re.error):  # git passes over such a line, too
+        with suppress(ValueError, re.error):  # git skips such a line, too
             valid += [LinearPattern(line)] if len(line) <= LONGEST_PATTERN else []
     return GitIgnoreSpec(valid, backend="simple"), max(map(len, lines), default=0) > LONGEST_PATTERN

@@ -22,7 +22,7 @@ COMPOUNDING = {"german", "dutch", "swedish", "danish", "norwegian", "finnish", "
                "estonian"}  # fmt: skip
 _STEMMED = frozenset(snowballstemmer.algorithms())
 _LETTERS = 60  # of a word at most; anything longer is not indexed
-_SAMPLE = 20_000  # characters of a text from which its language is told
+_SAMPLE = 20_000  # characters of a text by which its language is detected
 _STOP_SHARE = 0.04  # of the words of a text in a language that are stop words, at least
 # Visible hyphens become "-"; soft hyphens and joiners, which are invisible, are removed.
 PLAIN = str.maketrans({"\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": "", "\u2060": ""})
@@ -48,7 +48,7 @@ def languages(text: str) -> dict[str, int]:
 
 
 def language(text: str) -> str:
-    """Return the language of a text, or "" if its words do not tell."""
+    """Return the language of a text, or "" if its words do not show it."""
     (best, count), *_ = languages(text).items()
     return best if count > _STOP_SHARE * len(_words(text[:_SAMPLE])) else ""
 
@@ -77,7 +77,7 @@ def subject(question: str) -> list[str]:
 
 
 def titles(names: Iterable[str], language: str) -> str:
-    """Return the terms of titles: words side by side as one, the only word, and compounds."""
+    """Return the terms of titles: adjacent words as one term, single words, and compounds."""
     tokens = set[str]()
     for words, pairs in (title(name, language) for name in names):
         min_length = 4 if len(words) == 1 else 7 if language in COMPOUNDING else _LETTERS + 1
@@ -86,7 +86,7 @@ def titles(names: Iterable[str], language: str) -> str:
 
 
 def title(text: str, language: str) -> tuple[list[str], set[str]]:
-    """Return the words of a title or question, and those side by side as one, in any order."""
+    """Return the words of a title or question, and adjacent ones as one term for both orders."""
     text = text.replace("_", " ")  # of 2026_house_rules
     stems = [term for term in terms(text, language).split() if term not in _STOPS]
     if not has_stems(language):  # then words are alike in how they begin

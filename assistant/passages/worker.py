@@ -22,7 +22,7 @@ from filelock import FileLock
 
 from assistant.passages import file_lines, index_file
 from assistant.passages.index_file import IndexFile
-from assistant.passages.walking import Found, walk
+from assistant.passages.walking import FoundFile, walk
 from assistant.tools.folders import Folders, UnreadablePath
 from models import child_process
 from models.files.disk import open_regular
@@ -63,7 +63,7 @@ def _update(folder: Path, path: Path, failed: dict[str, str]) -> None:
     index.complete()
 
 
-def _read(folders: Folders, file: Found, index: IndexFile) -> None:
+def _read(folders: Folders, file: FoundFile, index: IndexFile) -> None:
     kind = Path(file.path).suffix.lower()
     try:
         with folders.opened(file.path) as descriptor:

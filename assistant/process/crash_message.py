@@ -22,7 +22,7 @@ CAUSES = {
 }
 CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL)
 """Crashes of an engine that another engine may not have."""
-TELLING = re.compile(r"Error\b|error:")
+ERROR = re.compile(r"Error\b|error:")
 NO_MEMORY = re.compile(r"bad_alloc|out of memory|failed to allocate", re.IGNORECASE)
 MAX_CRASH_LINE = 200
 LOG = "engine.log"
@@ -60,7 +60,7 @@ def _logged(output: str) -> str:
 
 
 def _without_native_build(setup: EngineArgs | None) -> str:
-    """Go back to the wheel of ik_llama.cpp if the compiled library may be the cause; say so."""
+    """Use ik_llama.cpp's wheel again if the compiled library may be to blame; return a note."""
     from assistant.engine.engine_choice import choose  # imported late: crashes are rare
 
     with suppress(ModelError, OSError):
@@ -79,16 +79,15 @@ def _cause(exit_status: int | None, output_tail: str) -> str:
         name = signal.Signals(number).name if known else f"signal {number}"
         parts = [name, CAUSES.get(signal.Signals(number), "") if known else ""]
     else:
-        parts = [f"exit code {exit_status}", _telling_line(output_tail)]
+        parts = [f"exit code {exit_status}", _error_line(output_tail)]
     parts.append("memory ran out" if NO_MEMORY.search(output_tail) else "")
     return ": ".join(part for part in parts if part)
 
 
-def _telling_line(output: str) -> str:
+def _error_line(output: str) -> str:
     """Return Python's error message, without folders; a library's is only logged."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if TELLING.search(line)]
-    line = telling[-1] if telling else ""
+    line = next((line for line in reversed(lines) if ERROR.search(line)), "")
     return re.sub(r"/\S*/", "", line)[:MAX_CRASH_LINE]
 
 

@@ -99,7 +99,7 @@ class EngineProcess:
                 other.cancel()
         self._waiting.append(stream)
         if self._scheduler is None or self._scheduler.done():
-            self._scheduler = asyncio.create_task(self._work())
+            self._scheduler = asyncio.create_task(self._run_queue())
         return stream
 
     async def close(self) -> None:
@@ -132,16 +132,16 @@ class EngineProcess:
         elif worker and doing:
             worker.cancel()
 
-    async def _work(self) -> None:
+    async def _run_queue(self) -> None:
         """Do the jobs that wait, one after another."""
         while self._waiting:
             self._stream = self._waiting.popleft()
-            end = await self._done(self._stream)
+            end = await self._do_job(self._stream)
             self._stream.put(end, last=True)
             self._stream = None
 
-    async def _done(self, stream: EventStream) -> object:
-        """Return the last event of a job, even if workers die."""
+    async def _do_job(self, stream: EventStream) -> object:
+        """Do a job, even if workers die; return its last event."""
         while not stream.is_cancelled:
             if failure := self._failure_without_models(stream.job):
                 return failure
@@ -150,7 +150,7 @@ class EngineProcess:
             except OSError as error:
                 return self._died(f"The engine's process cannot be started ({error}).")
             with suppress(_NextWorker):
-                return await self._attempted(worker, stream)
+                return await self._attempt(worker, stream)
         return STOPPED
 
     def _failure_without_models(self, job: AnyJob) -> Failed | None:
@@ -184,8 +184,8 @@ class EngineProcess:
     async def _start(self) -> WorkerProcess:
         return await WorkerProcess.start(self._protocol)
 
-    async def _attempted(self, worker: WorkerProcess, stream: EventStream) -> object:
-        """Return the last event of a job, after loading the models again if necessary.
+    async def _attempt(self, worker: WorkerProcess, stream: EventStream) -> object:
+        """Do a job, after loading the models again if necessary; return its last event.
 
         Raises:
             _NextWorker: this worker cannot do it, and another one can.
@@ -243,6 +243,6 @@ class _NextWorker(Exception):
     """This worker has ended, and the next one does the job."""
 
 
-def _updated(request: Request, how: UpdateRequest) -> Request:
-    sampling = how.sampling or request.sampling
-    return replace(request, mode=how.mode, lookahead=how.lookahead, sampling=sampling)
+def _updated(request: Request, update: UpdateRequest) -> Request:
+    sampling = update.sampling or request.sampling
+    return replace(request, mode=update.mode, lookahead=update.lookahead, sampling=sampling)

@@ -15,7 +15,7 @@ from models.errors import ModelError
 
 
 def by_engine(job: AnyJob) -> dict[str, AnyJob]:
-    """Return a job's parts by the engines that its lanes name; none for a job that is a part.
+    """Return the parts of a job by the engines that its lanes name; none for a part.
 
     Such a job has `setups`, one for each lane, and a `part`: the numbers of its lanes; None: all.
     """
@@ -34,7 +34,7 @@ class LanesOfProcess:
     done: dict[int, float] = field(default_factory=dict)  # the work of each running lane so far
     end: Any = None  # its last event, after it has ended
 
-    async def line_up(self, whole: EventStream) -> dict[int, Ready | Failed]:
+    async def load(self, whole: EventStream) -> dict[int, Ready | Failed]:
         """Load the models; return the results by lane."""
         numbers = self.stream.job.part
         async for event in self.stream:
@@ -67,11 +67,11 @@ class LanesOfProcess:
 
 
 async def merge(whole: EventStream, streams: Sequence[EventStream]) -> None:
-    """Do a job by its parts, whose streams these are."""
+    """Run the parts of a job, and merge their streams into that of the whole job."""
     parts = [LanesOfProcess(stream) for stream in streams]
     lanes: dict[int, Ready | Failed] = {}
     for part in parts:
-        lanes |= await part.line_up(whole)
+        lanes |= await part.load(whole)
     failures = [result for result in lanes.values() if isinstance(result, Failed)]
     if len(failures) == len(lanes):
         whole.put(_all_failed(failures), last=True)

@@ -167,17 +167,17 @@ class Protocol:
     """The module of a worker, and the jobs and events that it and its clients share."""
 
     worker: str  # the module that runs it
-    jobs: Any  # a union of classes that are a `AnyJob`
-    events: Any  # a union of classes
+    jobs: Any  # a union of classes of jobs
+    events: Any  # a union of classes of events
 
     @cached_property
     def commands(self) -> Codec:
-        """What goes to the worker."""
+        """The codec of messages to the worker."""
         return Codec(self.jobs | UpdateRequest | NextStep | Cancel)
 
     @cached_property
     def messages(self) -> Codec:
-        """What comes from the worker."""
+        """The codec of messages from the worker."""
         return Codec(self.events)
 
 

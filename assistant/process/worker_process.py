@@ -14,10 +14,10 @@ from assistant.service import EventStream
 from models import child_process
 
 OUTPUT_BYTES = 8192
-"""Bytes kept of what the worker writes to its standard output and error."""
+"""Bytes of the worker's standard output and error that are remembered, the last ones."""
 CHECKS = 6
 """Waits into which `patience_s` is divided. If the event loop was blocked for long, only one of
-them is over, and the next one finds what the worker has sent."""
+them is over, and the next one receives the messages of the worker."""
 INBOX = 256
 """Events buffered before their stream; beyond them the pipe fills, and the worker waits."""
 EXIT_GRACE_S = 3.0

@@ -47,7 +47,7 @@ class AnswerText:
         self._stops: Sequence[str] = ()
         self._buffered = ""  # may begin a stop string
         self._tokens: list[Token] = []  # not returned yet
-        self._known: list[Part] = []  # of their characters, as far as they are certain
+        self._parts: list[Part] = []  # of their characters, as far as they are certain
         self._earlier = 0  # characters of `prefix` that are still buffered before them
         for token in prefix:
             text = self.complete(token)
@@ -71,12 +71,12 @@ class AnswerText:
         parts becomes two tokens.
         """
         self._tokens.append(token)
-        self._known += self._read(token.text)
+        self._parts += self._read(token.text)
         return self._certain()
 
     def flush(self) -> list[Token]:
         """Return the tokens that are buffered, since no more come."""
-        self._known += [] if self.stopped else self._last()
+        self._parts += [] if self.stopped else self._last()
         return self._certain()
 
     def end(self) -> tuple[str, str]:
@@ -92,21 +92,21 @@ class AnswerText:
         return (text, thought + cut) if self.thinks else (text + cut, thought)
 
     def _certain(self) -> list[Token]:
-        earlier = min(self._earlier, len(self._known))
+        earlier = min(self._earlier, len(self._parts))
         self._earlier -= earlier
-        del self._known[:earlier]
+        del self._parts[:earlier]
         certain: list[Token] = []
-        while self._tokens and self._is_known(len(self._tokens[0].text)):
+        while self._tokens and self._is_certain(len(self._tokens[0].text)):
             token = self._tokens.pop(0)
-            certain += self._divided(token, self._known[: len(token.text)])
-            del self._known[: len(token.text)]
+            certain += self._divided(token, self._parts[: len(token.text)])
+            del self._parts[: len(token.text)]
         for token in certain:
             self.returned[token.part] += token.text
         return certain
 
-    def _is_known(self, length: int) -> bool:
+    def _is_certain(self, length: int) -> bool:
         """Return whether so many characters are certain, or the last ones before a stop string."""
-        return length <= len(self._known) or (self.stopped and bool(self._known))
+        return length <= len(self._parts) or (self.stopped and bool(self._parts))
 
     def _divided(self, token: Token, parts: Sequence[Part]) -> Iterator[Token]:
         """Yield a token for each part of a token's text; one token if it has no text to show."""

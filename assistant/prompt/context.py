@@ -129,12 +129,12 @@ def _without(
 
 def _first_turn(sizes: Sequence[int], budget: int) -> int:
     """Replay the conversation: at each overflow, drop turns until half of the budget is free."""
-    first = taken = 0
+    first = used = 0
     for last, size in enumerate(sizes):
-        taken += size
-        if taken > budget:
-            while first < last and taken > budget // 2:
-                taken -= sizes[first]
+        used += size
+        if used > budget:
+            while first < last and used > budget // 2:
+                used -= sizes[first]
                 first += 1
     return first
 
@@ -142,8 +142,8 @@ def _first_turn(sizes: Sequence[int], budget: int) -> int:
 def count(text: str, tokenize: Tokenize, enough: int) -> int:
     """Return how many tokens a text has.
 
-    Once there are more than `enough` of them, the rest is estimated by its length: it does not
-    matter any more, and a tokeniser takes seconds for megabytes.
+    Once there are more than `enough`, the rest is estimated by its length: a tokeniser takes
+    seconds for megabytes.
     """
     if len(text) > SLICE:
         tokens, must_exceed = 0, len(text) > LONGEST_TOKEN * enough

@@ -1,4 +1,4 @@
-"""The prompt of a gap in a text: what stands around it, between the marks that a model knows."""
+"""The prompt of a gap in a text: the text around it, between the marks that a model knows."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,16 +15,16 @@ NEAR, FAR = 24, 240
 """How many tokens of a suffix stand after the prefix, and as a file before it.
 
 In 44 gaps Qwen2.5-Coder 1.5B gave the line that had stood there a log probability of -0.79 a token
-with these, -0.81 with 16 and 240, or with 510 after the prefix, and -0.95 with 40 after it; its own
-first line was that one in 13, 9, 16 and 12 of them. A whole suffix before the prefix did far worse.
+with these, -0.81 with 16 and 240, or with 510 after the prefix, and -0.95 with 40 after it; it
+wrote that line itself in 13, 9, 16 and 12 of them. A whole suffix before the prefix did far worse.
 """
 SUFFIX_S, SUFFIX_FEWEST, SUFFIX_MOST = 0.5, 40, 512
-"""How long a suffix may be read that is only after the prefix, in seconds, and limits in tokens.
+"""Seconds in which a suffix may be read that is only after the prefix, and limits in tokens.
 
-It does if a model has no mark for files, or if the cursor is far from the part before the prefix.
+It is only there if a model has no mark for files, or the cursor is far from the far suffix.
 """
 FAR_NAME = "rest"  # of the file that the far part of a suffix is written as
-AGREEING = 64  # tokens before the gap that stand before a prediction, too: a long match is trusted
+BEFORE_PREDICTION = 64  # tokens of the prefix that are repeated there: a long match is trusted
 STEPS = 4  # a prefix that is too long is cut by these parts of it, so that the caches stay valid
 
 
@@ -35,10 +35,10 @@ def suffix_tokens(token_s: float) -> int:
 
 
 class FarSuffix:
-    """A part of the suffix that stands before the prefix, as a file does, and is not read again.
+    """A part of the suffix that stands before the prefix, like a file, and stays cached.
 
-    It stays while one types, and while the cursor moves: with another one, the whole prefix would
-    have to be read again.
+    It stays the same while the user types and the cursor moves: after another one, the whole prefix
+    would be evaluated again.
     """
 
     def __init__(self) -> None:
@@ -51,9 +51,9 @@ class FarSuffix:
         return [(FAR_NAME, self._text)] if self._text else []
 
     def update(self, prefix: list[int], suffix: str, text: str) -> bool:
-        """Make `text` the part if the last one has gone; return whether the part follows closely.
+        """Replace a part that follows no more by `text`; return whether the part follows closely.
 
-        The last one stays while most of the prefix is old: with another, that would be read again.
+        It is not replaced while most of the prefix is cached.
         """
         if not self._follows(suffix) and common_prefix(self._prefix, prefix) * 2 <= len(prefix):
             self._text = text
@@ -81,10 +81,10 @@ class InfillPrompt:
         suffix_tokens: int = SUFFIX_FEWEST,
         far_suffix: FarSuffix | None = None,
     ) -> None:
-        """Take as much of a gap's surroundings as fits into `budget` tokens.
+        """Take as much of the text around a gap as fits into `budget` tokens.
 
-        `prediction` is what may well fill the gap; no more than `suffix_tokens` follow it, and no
-        more than `NEAR` if others are in `far_suffix`.
+        `prediction` may fill the gap. At most `suffix_tokens` tokens of the suffix follow the
+        prefix, and at most `NEAR` if others are in `far_suffix`.
 
         Raises:
             UsageError: the model has no marks for a gap.
@@ -120,9 +120,9 @@ class InfillPrompt:
 
     @property
     def context(self) -> list[int]:
-        """What an answer may copy, in the order in which it continues it: the prefix is last."""
-        predicted = [*self._prefix[-AGREEING:], *self._predicted] if self._predicted else []
-        return [*self._files, *self._after, *predicted, *self._prefix]
+        """The tokens that an answer may copy; it continues the last of them, the prefix."""
+        before = self._prefix[-BEFORE_PREDICTION:] if self._predicted else []
+        return [*self._files, *self._after, *before, *self._predicted, *self._prefix]
 
     def _lines_after(self, start: int, limit: int) -> str:
         """Return the lines of the suffix after its first tokens, of up to `limit` tokens."""

@@ -37,8 +37,8 @@ def day_variables(day: str) -> Mapping[str, object]:
 def with_days(messages: Sequence[Message], known: str) -> Iterator[Message]:
     """Yield a conversation in which the first question of each day says which day it is.
 
-    That stands after what is attached, which the caches may hold since another day. `known` is
-    the day that the prompt begins with, if any.
+    The day stands after the attachments, which may be cached since another day. `known` is the day
+    that the prompt begins with, if any.
     """
     for message in messages:
         if message.day and message.day != known:
@@ -71,7 +71,7 @@ class ChatPrompt(NamedTuple):
     thoughts: ThoughtReader
     call_format: formats.CallFormat
     thought: tuple[str, str] | None  # the markers of a thought that the model may start by itself
-    context: Sequence[int] = ()  # of a gap, in the order of the text: what an answer continues
+    context: Sequence[int] = ()  # of a gap: the tokens that an answer continues
 
 
 class ChatTokens:
@@ -83,7 +83,7 @@ class ChatTokens:
         """How many tokens after a gap may be read again for each key."""
         self._far_suffix = FarSuffix()
         self.tools_in_words = False
-        """Whether the last prompt described tools in words, because its template cannot."""
+        """Whether the last prompt described tools in words, because the template cannot."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
         self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
         self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
@@ -98,7 +98,7 @@ class ChatTokens:
             SpecchatError: there can be no answer.
         """
         if request.infill:
-            return self._gap(request, request.infill, budget)
+            return self._infill_prompt(request, request.infill, budget)
         messages, oversized = drop_oversized(request.messages, self._vocab.tokenize, budget)
         variables = self.variables(request)
 
@@ -130,7 +130,7 @@ class ChatTokens:
         marks = (self.markers.opens, self.markers.closes) if may_think else None
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
 
-    def _gap(self, request: Request, infill: Infill, budget: int) -> ChatPrompt:
+    def _infill_prompt(self, request: Request, infill: Infill, budget: int) -> ChatPrompt:
         """Return the prompt of a gap in a text; see `InfillPrompt`."""
         prefix = "".join(message.content for message in request.messages)
         prompt = InfillPrompt(
@@ -167,7 +167,7 @@ class ChatTokens:
         if day := next((message.day for message in messages if message.day), ""):
             messages = [*with_days(messages, day if self._shows_day(messages, variables) else "")]
             variables = {**variables, **day_variables(day)}
-        messages = [self._divided(_with_plain_json(message)) for message in messages]
+        messages = [self._with_thought(_with_plain_json(message)) for message in messages]
         tools = [replace(tool, parameters=formats.plain_json(tool.parameters)) for tool in tools]
         written = [text for message in messages for text in message.texts]
         written += [text for tool in tools for text in tool.texts]
@@ -345,10 +345,10 @@ class ChatTokens:
             prefix += self._vocab.tokenize(f"\n\n{answer.content}")
         return prefix
 
-    def _divided(self, message: Message) -> Message:
-        """Return an answer without the thought that its content begins with; that is kept beside.
+    def _with_thought(self, message: Message) -> Message:
+        """Return an answer with the thought that its content begins with in its own field.
 
-        Whatever else of an answer looks like a marker is text.
+        Markers elsewhere in an answer are text.
         """
         content = message.content.lstrip()
         begins = self.thinks and content.startswith(self.markers.opens)

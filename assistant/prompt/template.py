@@ -152,7 +152,7 @@ _TOO_SLOW = (
 
 
 def _interrupt_loops(tree: Template) -> None:
-    """Have every loop and macro of a template look at the clock whenever it begins again."""
+    """Have every loop and macro of a template check the time in each iteration."""
     for node in [*tree.find_all((For, Macro, CallBlock))]:
         check = ExprStmt(Call(Name(_CHECK, "load"), [], [], None, None), lineno=node.lineno)
         node.body.insert(0, check)  # type: ignore[attr-defined]  # all three have one
@@ -250,7 +250,7 @@ def _raise_exception(message: str) -> NoReturn:
 def _to_json(
     value: Any,
     indent: int | None = None,
-    ensure_ascii: bool = False,  # it is never: what is masked in a text would be lost
+    ensure_ascii: bool = False,  # ignored: escapes would hide masks
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
@@ -271,7 +271,7 @@ class _Generation(Extension):
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """An environment in which every power is small: nothing could interrupt a large one."""
+    """An environment that refuses large powers: nothing could interrupt their computation."""
 
     intercepted_binops = frozenset(("**",))
 

@@ -1,7 +1,7 @@
 """The thoughts of an answer: the markers around them, where they end, and how one is ended.
 
-Where they end depends on the tokens of the context alone, drafted ones included, as exact
-verification needs.
+Where they end depends on the tokens of the context alone, drafted ones included: exact verification
+needs that.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ Segment = tuple[Part, str]
 
 @dataclass(frozen=True, slots=True)
 class PartPosition:
-    """The state of an answer's text between two pieces of it."""
+    """The state after a part of an answer's text."""
 
     state: State = "start"
     buffered: str = ""  # its end, which may begin a marker
@@ -49,10 +49,10 @@ class Markers:
         return (text for known in self.transitions.values() for text in known)
 
     def read(self, at: PartPosition, text: str) -> tuple[PartPosition, list[Segment]]:
-        """Take more text; return the new position and the segments that are certain.
+        """Read more text; return the new position and the segments that are certain.
 
-        They cover what was buffered and this text, except what is buffered now. At the start a
-        marker counts only if nothing but blanks is before it: later the answer may be about it.
+        They cover the text that was buffered and this text, except what is buffered now. At the
+        start a marker counts only after blanks: later the answer may be about markers.
         """
         state, fresh, text = at.state, at.fresh, at.buffered + text
         segments: list[Segment] = []

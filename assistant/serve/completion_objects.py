@@ -26,17 +26,17 @@ class AnswerDeltas:
         self.indent = 0
         """How many blanks each line after the first begins with; the first with fewer ends it."""
         self.is_over = False
-        """Whether a line with fewer came."""
+        """Whether a line with fewer blanks came."""
         self.tool_calls: list[Object] = []
         """As in OpenAI's API; the last one may be incomplete."""
         self.tokens: list[Token] = []
         self.end: Finished | None = None
 
     def add(self, event: Decoded | Finished) -> list[Object]:
-        """Return the deltas of an event; each has at most one piece of a call.
+        """Return the deltas of an event; each has at most one part of a call.
 
-        A round has at least one. The end has those of text that belongs to no token, but the text
-        of a call that was cut has been sent already, as deltas of the call.
+        A round has at least one delta. The end has those of text that belongs to no token, without
+        the text of an incomplete call, which was sent as deltas of the call.
         """
         if isinstance(event, Finished):
             self.end = event
@@ -46,7 +46,7 @@ class AnswerDeltas:
         tokens = event.tokens
         self.tokens += tokens
         deltas = self._add_text(text_in(tokens), text_in(tokens, "thought"))
-        deltas += map(self._called, event.tool_calls)
+        deltas += map(self._call_delta, event.tool_calls)
         return deltas or [{"content": ""} if any(t.part == "answer" for t in tokens) else {}]
 
     def _add_text(self, text: str, thought: str) -> list[Object]:
@@ -69,8 +69,8 @@ class AnswerDeltas:
         self.is_over = dedent is not None
         return text[: max(0, dedent.start() - before)] if dedent else text
 
-    def _called(self, delta: CallDelta) -> Object:
-        """Return the delta of a piece of a call; the first piece has its name as well."""
+    def _call_delta(self, delta: CallDelta) -> Object:
+        """Return the delta of a part of a call; the first part has its name as well."""
         function, names = {"arguments": delta.arguments}, {}
         if delta.id:
             function, names = {"name": delta.name, **function}, {"id": delta.id, "type": "function"}
@@ -130,7 +130,7 @@ class Completion:
             yield self._object(self.CHUNK_KIND, [], usage=usage_of(end.stats))
 
     def failed(self, api_error: ApiError) -> Object:
-        """Return what a stream ends with that cannot go on."""
+        """Return the object that ends a stream after an error."""
         return api_error.body
 
     def _reason(self, answer: AnswerDeltas, end: Finished) -> str:
@@ -172,7 +172,7 @@ def _token(token: Token) -> Object:
 
 
 def own_end(end: Finished) -> Object:
-    """Return what OpenAI's objects do not say of the end of an answer."""
+    """Return the facts about the end of an answer that OpenAI's objects lack."""
     stats = {name: getattr(end.stats, name) for name in _STATS}
     return {"stop": end.stop, "complete": end.complete, "stats": stats}
 

@@ -60,7 +60,7 @@ class _NamedSchema(msgspec.Struct):
     schema: dict[str, Any]
     name: str | None = None
     description: str | None = None
-    strict: bool | None = None  # every schema is kept to the letter
+    strict: bool | None = None  # every schema is enforced
 
 
 class _ResponseFormat(msgspec.Struct):
@@ -101,11 +101,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What ends an answer besides the request, and what is said of it: as llama.cpp's server."""
+    """Limits of an answer that only llama.cpp's server has, and the fields of its object."""
 
     indent: int = 0  # blanks at the start of its lines; the first with fewer is left out
     seconds: float | None = None  # of decoding, after which its line is the last
-    is_empty: bool = False  # whether the prompt is only read
+    is_empty: bool = False  # whether the prompt is only prefilled
     fields: tuple[str, ...] = ()  # of the object of the whole answer; empty: all
 
 
@@ -119,12 +119,12 @@ class CompletionRequest:
     wants_usage: bool  # at the end of a stream
     names_call: bool = False  # whether it says which function has to be called
     is_strict: bool = False
-    notices: tuple[str, ...] = ()  # what is not obeyed to the letter, in sentences
+    notices: tuple[str, ...] = ()  # on what is not obeyed exactly, in sentences
     limits: Limits = Limits()
 
 
 class Adapted(NamedTuple):
-    """The fields of a body as a chat completion has them, and what holds beside them."""
+    """The fields of a body as a chat completion has them, and what else a request needs."""
 
     fields: Fields
     defaults: Request
@@ -191,7 +191,7 @@ def _checked(fields: Fields, notices: Notices) -> _CompletionBody:
             why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
             raise ApiError(400, why, "unsupported_parameter", name)
     wanted = converted(fields, _CompletionBody)
-    dialect.note_unread({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
+    dialect.note_unknown({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
     return wanted
 
 

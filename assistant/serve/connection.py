@@ -25,7 +25,7 @@ STOP_TIMEOUT_S = 1.0  # for sending the last error to clients when the server st
 class Connection(H11Protocol):
     """A client's connection, with a time limit while idle, and errors as JSON."""
 
-    connections: set["Connection"]  # type: ignore[assignment]  # uvicorn's, of which all are ours
+    connections: set["Connection"]  # type: ignore[assignment]  # uvicorn's: all are of this class
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Wait for a request; of too many connections, close the one that is idle longest."""

@@ -1,4 +1,4 @@
-"""What clients of other servers send: read as it is meant, or named as having no effect."""
+"""Fields and values for other servers: translated, or named as having no effect."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ _SURROGATES = re.compile(  # pairs, and escapes of anything else, are kept
 
 @dataclass
 class Notices:
-    """Collect what is accepted of a request without being obeyed to the letter."""
+    """Collect sentences on what a request has that is accepted and not obeyed exactly."""
 
     strict: bool = False  # whether to refuse the request instead
     texts: list[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ def adapted(fields: Fields, notices: Notices) -> Fields:
     for name in _SYNONYMS.keys() & fields.keys():
         notices.add(f"{name} is read as {_SYNONYMS[name]}", name, "unknown_parameter")
         fields[_SYNONYMS[name]] = fields.pop(name)
-    for names, applies, value, text in _READINGS:
+    for names, applies, value, text in _SPECIAL_NUMBERS:
         for name in names.split():
             given = fields.get(name)
             if isinstance(given, int | float) and given is not False and applies(given):
@@ -88,8 +88,8 @@ def adapted(fields: Fields, notices: Notices) -> Fields:
     return fields
 
 
-# Numbers that stand for something else: of which fields, which ones, what is used instead, and why.
-_READINGS: tuple[tuple[str, Callable[[float], bool], float | None, str], ...] = (
+# Numbers with a special meaning: the fields, a test, the value that is used instead, and why.
+_SPECIAL_NUMBERS: tuple[tuple[str, Callable[[float], bool], float | None, str], ...] = (
     ("max_tokens max_completion_tokens", lambda n: n < 1, None, "below 1 is no limit"),
     ("max_tokens max_completion_tokens", lambda n: n > _LARGEST, _LARGEST, "as many as fit"),
     ("seed", lambda n: n < 0, None, "below 0 is none"),
@@ -98,24 +98,24 @@ _READINGS: tuple[tuple[str, Callable[[float], bool], float | None, str], ...] = 
 )
 
 
-def note_unread(raw: object, parsed: object, notices: Notices) -> None:
-    """Name the fields of a body that have no place in what was made of it."""
-    for path in _unread(raw, parsed, ""):
+def note_unknown(raw: object, parsed: object, notices: Notices) -> None:
+    """Add a notice for each field of a body that the struct made of it does not have."""
+    for path in _unknown(raw, parsed, ""):
         name = shortened(re.sub(r"\[\d+\]", "[]", path))
         notices.add(f"There is no parameter {name}, so it has no effect", path, "unknown_parameter")
 
 
-def _unread(raw: object, parsed: object, where: str) -> Iterator[str]:
-    """Yield the paths of fields, except for labels and those that say nothing."""
+def _unknown(raw: object, parsed: object, where: str) -> Iterator[str]:
+    """Yield the paths of unknown fields, except for labels and empty ones."""
     if isinstance(raw, list) and isinstance(parsed, list | tuple):
         for i, (one, other) in enumerate(zip(raw, parsed, strict=False)):
-            yield from _unread(one, other, f"{where}[{i}]")
+            yield from _unknown(one, other, f"{where}[{i}]")
     if not (isinstance(raw, dict) and isinstance(parsed, msgspec.Struct)):
         return
     known = {*parsed.__struct_fields__, parsed.__struct_config__.tag_field}
     for name, value in raw.items():
         path = f"{where}.{name}" if where else name
         if name in known:
-            yield from _unread(value, getattr(parsed, name, None), path)
+            yield from _unknown(value, getattr(parsed, name, None), path)
         elif name not in _LABELS and value not in (None, False, [], {}):
             yield path

@@ -57,7 +57,7 @@ class Endpoint:
         defaults: the settings, which hold for what a request does not set.
         report: called in the event loop with every exchange that has ended.
         warn: called with each new warning of the engine, and what has no effect in a request.
-        reads_ahead: says whether the engine may read on while no request waits.
+        reads_ahead: returns whether the engine may prefill the likely next request meanwhile.
         strict: whether to refuse what would have no effect.
     """
 
@@ -76,13 +76,13 @@ class Endpoint:
         self._service, self._defaults, self._guard = service, defaults, guard
         self._name, self._report, self._warn = name, report, warn
         self._reads_ahead, self._strict = reads_ahead, strict
-        self._card = _card(name, ready, int(time.time()))
+        self._model = _model_object(name, ready, int(time.time()))
         self._thinks = ready.thinks
         self._remembered = AnswerTokens()
         self._suggestion = LastSuggestion()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
         self._jobs: dict[Exchange, EventStream] = {}  # for which clients wait, in their order
-        self._reading: asyncio.Task[None] | None = None  # keeps the task alive
+        self._prefilling: asyncio.Task[None] | None = None  # keeps the task alive
         routes = [
             *(
                 Route(path, partial(self._respond, *kind), methods=["POST"])
@@ -106,7 +106,7 @@ class Endpoint:
         try:
             api_error = self._guard.check(Headers(scope=scope), scope["method"])
             app: ASGIApp = self._app if api_error is None else _refused(api_error, exchange)
-            if api_error is None or api_error.status == 401:  # a page that may ask may read it
+            if api_error is None or api_error.status == 401:  # pages that may ask may read it
                 app = CORSMiddleware(
                     app, [*self._guard.origins], ("GET", "POST"), ("*",),
                     allow_private_network=True, max_age=60,
@@ -138,7 +138,7 @@ class Endpoint:
     ) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":  # which a page cannot send elsewhere without permission
+        if kind != "application/json":  # a page cannot send this elsewhere without permission
             raise ApiError(415, "The body must be application/json.", "unsupported_media_type")
         body = await body_of(http)
         chat_request = parse(body, self._defaults, self._name, adapt, self._strict)
@@ -151,14 +151,14 @@ class Endpoint:
         limits, reply = chat_request.limits, objects(chat_request)
         exchange.answer.indent = limits.indent
         if limits.is_empty:
-            self._read(request)
+            self._prefill(request)
             nothing = Finished("", (), Stop.LENGTH, Stats(request.mode))
             return _json(reply.whole(exchange.answer, nothing))
         events = self._events(request, exchange, limits.seconds)
         if not chat_request.streams:
             return _json(await exchange.while_connected(whole(events, reply, exchange)))
         chunks = stream(events, reply, exchange)
-        first = await exchange.while_connected(anext(chunks))  # or its refusal, with a status
+        first = await exchange.while_connected(anext(chunks))  # an error now has its own status
         return StreamingResponse(
             _prepended(first, chunks),
             media_type="text/event-stream",
@@ -191,7 +191,7 @@ class Endpoint:
                 job.cancel()
         end = exchange.answer.end
         if end is not None and not request.raw and len(self._jobs) == 1 and self._reads_ahead():
-            self._read(_next_round(request, end))
+            self._prefill(_next_round(request, end))
 
     def _replace_older(self, request: Request, exchange: Exchange) -> None:
         """Stop the answers to a client's earlier gaps, but not to the same one asked again."""
@@ -202,9 +202,9 @@ class Endpoint:
             if other.client == exchange.client and is_other_gap:
                 job.end(REPLACED)
 
-    def _read(self, request: Request) -> None:
-        """Read a request that may come, until another job begins."""
-        self._reading = asyncio.create_task(_read_to_end(self._service.do(Prefill(request))))
+    def _prefill(self, request: Request) -> None:
+        """Prefill a request that may come, until another job begins."""
+        self._prefilling = asyncio.create_task(_drain(self._service.do(Prefill(request))))
 
     async def _paced(self, exchange: Exchange, job: EventStream) -> AsyncIterator[Event | Waiting]:
         """Yield the events of a job, and that it waits whenever there is none for a while."""
@@ -226,11 +226,11 @@ class Endpoint:
     async def _models(self, http: HttpRequest) -> Response:
         name = http.path_params.get("name")
         if name is None:
-            return _json({"object": "list", "data": [self._card]})
+            return _json({"object": "list", "data": [self._model]})
         if name != self._name:
             why = f"There is no model {name} here. This is {self._name}."
             raise ApiError(404, why, "model_not_found", "model")
-        return _json(self._card)
+        return _json(self._model)
 
     def _check_thinking(self, request: Request) -> None:
         is_effort = request.effort != self._defaults.effort
@@ -240,7 +240,7 @@ class Endpoint:
             raise ApiError(400, why, "unsupported_parameter", name)
 
 
-async def _read_to_end(events: EventStream) -> None:
+async def _drain(events: EventStream) -> None:
     """Read a stream to its end, as the engine's other jobs would wait for a full one."""
     async for _ in events:
         pass
@@ -281,7 +281,7 @@ async def _prepended(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterato
         yield chunk
 
 
-def _card(name: str, ready: Ready, loaded: int) -> dict[str, Any]:
+def _model_object(name: str, ready: Ready, loaded: int) -> dict[str, Any]:
     """Return OpenAI's description of the model, with the time at which it was loaded."""
     target, draft = ready.target, ready.draft
     own = {"name": target.name, "context": target.n_ctx, "draft": draft.name if draft else None}

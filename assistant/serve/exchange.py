@@ -115,7 +115,7 @@ async def body_of(request: Request) -> bytes:
 
 
 async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:
-    """Read on while more comes: a connection that is closed before is reset, its answer lost."""
+    """Read the rest of a body: a connection closed before is reset, and its response lost."""
     if "expect" in request.headers:  # the client waits before it sends
         return
     with suppress(TimeoutError):
@@ -148,7 +148,7 @@ async def stream(events: Events, reply: Completion, exchange: Exchange) -> Async
     has_begun, answer = False, exchange.answer
     try:
         async for event in events:
-            for sent in _sent(event, reply, answer):
+            for sent in _sse(event, reply, answer):
                 has_begun = True
                 yield sent
     # The status has been sent already; the client should learn why the stream ends.
@@ -161,8 +161,8 @@ async def stream(events: Events, reply: Completion, exchange: Exchange) -> Async
     yield reply.DONE
 
 
-def _sent(event: Event | Waiting, reply: Completion, answer: AnswerDeltas) -> Iterator[bytes]:
-    """Yield what a stream says of an event."""
+def _sse(event: Event | Waiting, reply: Completion, answer: AnswerDeltas) -> Iterator[bytes]:
+    """Yield the server-sent events of an event."""
     match event:
         case Waiting(before):
             yield _comment(f"waiting, {before} before you" if before else "waiting")

@@ -1,7 +1,7 @@
-"""What is remembered of recent answers: the tokens of each, and what an editor was suggested last.
+"""Recent answers in memory: the tokens of each, and the last suggestion in an editor.
 
 Clients send answers back as text. Tokenising it again may give other tokens than were decoded, but
-the caches hold the decoded ones. And the next suggestion is often the rest of the last one.
+the decoded ones are cached. And the next suggestion is often the rest of the last one.
 """
 
 from collections import OrderedDict
@@ -67,8 +67,8 @@ class LastSuggestion:
     def predict(self, request: Request, answer: AnswerDeltas) -> Request:
         """Return a request with the rest of the last suggestion, if the text agrees with it so far.
 
-        `answer` is the one that the request will have. One that was replaced before it had a text
-        leaves what was predicted for it.
+        `answer` collects the answer to the request. If the last one was replaced before it had any
+        text, its prediction counts instead.
         """
         suggested = self._answer.text
         if self._answer.end is None and self._prediction.startswith(suggested):

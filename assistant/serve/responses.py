@@ -80,7 +80,7 @@ def _messages(body: _Body, notices: Notices) -> list[Fields]:
 
 
 def _message(item: Fields, notices: Notices) -> Fields:
-    """Return what an item says; nothing of an item that no message has."""
+    """Return an item as a message; {} for an item that is no part of a message."""
     match item.get("type", "message"):
         case "message":
             return {"role": item.get("role"), "content": item.get("content")}
@@ -98,7 +98,7 @@ def _message(item: Fields, notices: Notices) -> Fields:
     return {}
 
 
-# What begins the ids of items, the name of the events that add to them, and the fields of new ones.
+# The prefix of the ids of items, the name of events that add to them, and the fields of new ones.
 _ITEMS: dict[str, tuple[str, str, Object]] = {
     "reasoning": ("rs", "reasoning_text", {"summary": [], "content": []}),
     "message": ("msg", "output_text", {"role": "assistant", "content": []}),
@@ -119,18 +119,18 @@ class Response(Completion):
 
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object."""
-        said = {"reasoning_content": answer.thought, "content": answer.text}
-        deltas = [{**said, "tool_calls": answer.tool_calls}]
+        texts = {"reasoning_content": answer.thought, "content": answer.text}
+        deltas = [{**texts, "tool_calls": answer.tool_calls}]
         *_, last = [*self.more(deltas, answer.tokens), *self.finish(answer, end)]
         return dict(last["response"])
 
     def begin(self) -> Iterator[Object]:
-        """Yield that the response has begun."""
+        """Yield the events of a response that begins."""
         for kind in ("created", "in_progress"):
             yield self._event(kind, response=self._response("in_progress"))
 
     def more(self, deltas: Iterable[Object], tokens: Iterable[Token] = ()) -> Iterator[Object]:
-        """Yield what deltas add to the items."""
+        """Yield the events of deltas."""
         rows = (self.logprobs(tokens) or {}).get("content", [])
         for delta in deltas:
             if thought := delta.get("reasoning_content"):
@@ -171,7 +171,7 @@ class Response(Completion):
     def _add(
         self, kind: str, text: str, rows: Iterable[Object] = (), **new: str
     ) -> Iterator[Object]:
-        """Yield what a text adds to the open item, or to a new one, if it is of another kind."""
+        """Yield the events of a text for the open item, or for a new one of another kind."""
         prefix, name, fields = _ITEMS[kind]
         if new or not self._items or self._items[-1]["type"] != kind:
             yield from self._close("completed")

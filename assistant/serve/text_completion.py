@@ -1,6 +1,6 @@
-"""Completions of a text, which no template is put around: their bodies and objects.
+"""Completions of a text without a template: their bodies and objects.
 
-OpenAI has an API for them, and llama.cpp's server one of its own.
+OpenAI has an API for them, and llama.cpp's server has its own.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ MAX_INDENT = 1_000  # blanks; no editor has more
 _IN_LLAMA_CPP = {
     "samplers", "cache_prompt", "id_slot", "n_cache_reuse", "t_max_prompt_ms", "speculative",
 }  # fmt: skip
-"""Fields of llama.cpp's server that only say how it is to compute, which is decided here."""
+"""Fields of llama.cpp's server on how it computes, which is decided here."""
 
 
 class _File(msgspec.Struct):
@@ -79,11 +79,11 @@ def from_text(fields: Fields, notices: Notices, defaults: Request, native: bool 
 
 
 def _prompt(body: _Body) -> tuple[str, Infill | None]:
-    """Return what stands before an answer, and around it if it fills a gap."""
+    """Return the text before an answer, and the gap if it fills one."""
     prompt = body.prompt if isinstance(body.prompt, str) else "".join(body.prompt or ())
     after = body.suffix or body.input_suffix
     if after is None and body.input_prefix is None:
-        prompt, infill = _gap_in(prompt)
+        prompt, infill = _split_marks(prompt)
     else:
         files = ((file.filename or "tmp", file.text) for file in body.input_extra or ())
         prompt, infill = (body.input_prefix or "") + prompt, Infill(after or "", (*files,))
@@ -92,8 +92,8 @@ def _prompt(body: _Body) -> tuple[str, Infill | None]:
     return prompt, infill
 
 
-def _gap_in(prompt: str) -> tuple[str, Infill | None]:
-    """Return what stands before and after a gap, if a client has put a model's marks around it."""
+def _split_marks(prompt: str) -> tuple[str, Infill | None]:
+    """Return the text before a gap, and the gap, if a client has written a model's marks of one."""
     for first, second, third in GAP_MARKS:
         if prompt.startswith(first) and prompt.endswith(third):
             before, mark, after = prompt[len(first) : -len(third)].rpartition(second)
@@ -174,7 +174,7 @@ class NativeCompletion(Completion):
 
 
 def _at(value: Any, path: str) -> list[Any]:
-    """Return what stands at a path such as timings/prompt_n, if anything does."""
+    """Return the value at a path such as timings/prompt_n, in a list; [] if there is none."""
     for name in path.split("/"):
         if not isinstance(value, dict) or name not in value:
             return []

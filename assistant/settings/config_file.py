@@ -1,4 +1,4 @@
-"""`config.toml`, which only its user writes: where it is, what it says, what is wrong with it."""
+"""`config.toml`, which only its user writes: its path, its values, and its errors."""
 
 import json
 import os
@@ -35,7 +35,7 @@ SERVER = {
 
 @dataclass(frozen=True)
 class Config:
-    """What `config.toml` says."""
+    """The content of `config.toml`."""
 
     path: Path
     values: Values = field(default_factory=dict)
@@ -49,7 +49,7 @@ def config_path() -> Path:
 
 
 def read(path: Path | None = None) -> Config:
-    """Read the file; one that is not there says nothing.
+    """Read the file; without one, all is unset.
 
     Raises:
         UsageError: it cannot be read, is not TOML, or has a value that is not allowed.
@@ -67,14 +67,14 @@ def read(path: Path | None = None) -> Config:
             f"{path} is larger than {MAX_BYTES >> 20} MB; check that it is the right file."
         )
     try:
-        return understand(data.decode("utf-8-sig").replace("\r\n", "\n"), path)
+        return parse_config(data.decode("utf-8-sig").replace("\r\n", "\n"), path)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{path}:{line}: this is not UTF-8. Save the file as UTF-8.") from error
 
 
-def understand(text: str, path: Path) -> Config:
-    """Return what a text says; a `UsageError` says what is not allowed, and where."""
+def parse_config(text: str, path: Path) -> Config:
+    """Return the content of a text; a `UsageError` says what is not allowed, and where."""
     table = _parse(text, path)
     tools = table.pop("tools", {})
     check = ConfigCheck(path)
@@ -92,7 +92,7 @@ def with_tools(line: str) -> str:
     before = read(path)
     text = path.read_text("utf-8-sig") if path.is_file() else ""
     after = _with_folder(text, line) if is_folder(line) else text + _server_table(line, before)
-    tools = understand(after, path).tools
+    tools = parse_config(after, path).tools
     entries = len(before.tools.folders) + len(before.tools.servers)
     if len(tools.folders) + len(tools.servers) != entries + 1:
         raise UsageError(f"{path} cannot be changed here; add {line} under [tools].")
@@ -140,9 +140,9 @@ def _server_table(line: str, before: "Config") -> str:
     parts = re.findall(r"[a-zA-Z0-9]+", urlsplit(words[0]).netloc if is_url else words[-1])
     if not is_url and shutil.which(words[0]) is None:
         raise UsageError(f"There is no program {words[0]}.")
-    taken = {server.name for server in before.tools.servers}
+    used = {server.name for server in before.tools.servers}
     name = "-".join(parts)[-LONGEST_NAME:].strip("-") or "server"
-    while name in taken or name == BUILT_IN:
+    while name in used or name == BUILT_IN:
         name = f"{name[: LONGEST_NAME - 2]}-2"
     quoted = [json.dumps(word, ensure_ascii=False) for word in words]
     rest = f"args = [{', '.join(quoted[1:])}]\n" if quoted[1:] else ""
@@ -166,7 +166,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
 
 
 class ConfigCheck:
-    """The checks of one file, and the warnings that come up."""
+    """The checks of one file, and their warnings."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -203,7 +203,7 @@ class ConfigCheck:
 
 
 REPLACED = {"view": "colours = true or false"}
-"""Keys that there were in earlier versions, and what to write now."""
+"""Keys of earlier versions, and what to write instead."""
 
 
 def _unknown(name: str, raw: object, names: tuple[str, ...]) -> str:
@@ -218,7 +218,7 @@ def _unknown(name: str, raw: object, names: tuple[str, ...]) -> str:
 
 
 def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:
-    """Return what `[tools]` says.
+    """Return the settings of the table `[tools]`.
 
     Raises:
         UsageError: a value is not allowed.
@@ -255,7 +255,7 @@ def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
 
 
 def _filled(check: ConfigCheck, at: TablePath, text: str) -> str:
-    """Return a text in which ${NAME} is what the environment says."""
+    """Return a text in which each ${NAME} is replaced by that environment variable."""
 
     def value(match: re.Match[str]) -> str:
         if not (text := os.environ.get(match[1])):

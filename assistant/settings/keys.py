@@ -40,7 +40,7 @@ class Key:
     words: tuple[str, ...] = ()  # the values of a text; empty allows any
     several: bool = False  # whether the value is any number of the words, with commas
     many_lines: bool = False
-    of: str = "folders"  # what a list holds
+    of: str = "folders"  # the elements of a list
     placeholder: str = ""  # what help pages show for the value, if not its kind
     option: bool = True  # whether the command line has it
     variable: bool = False  # whether the environment has it, as SPECCHAT_ and the name in capitals
@@ -63,7 +63,7 @@ class Key:
 
     @property
     def offers(self) -> tuple[str, ...]:
-        """What a shell completes the value with."""
+        """The completions of the value in a shell."""
         return tuple(dict.fromkeys([*([self.word] if self.word else []), *self.words]))
 
     @property
@@ -79,7 +79,7 @@ class Key:
 
     @property
     def allowed(self) -> str:
-        """What is allowed, to follow `must be`."""
+        """The allowed values, as they follow `must be`."""
         if self.kind is bool:
             return "true or false"
         if self.kind is tuple:
@@ -134,7 +134,7 @@ class Key:
             return None
 
     def rejection(self, value: object) -> str:
-        """Say why a value is not taken."""
+        """Return why a value is rejected."""
         try:
             text = repr(value) if isinstance(value, str) else str(value)
         except ValueError:  # Python prints no number of thousands of digits, which TOML can hold

@@ -20,7 +20,7 @@ from models.files.disk import JsonFile
 from models.files.places import data_dir
 
 Given = Mapping[str, tuple[Value, SettingSource]]
-"""Values by key, with where each came from."""
+"""Values by key, with their sources."""
 STATE = SettingSource("state", "state.json")
 _Choices = dict[str, dict[str, Any]]
 
@@ -93,7 +93,7 @@ class Layers:
 
 
 def with_models(layers: Layers, before: str | None, target: str, draft: str | None) -> Layers:
-    """Return the layers after models were chosen; another target goes with whatever draft suits."""
+    """Return the layers after models were chosen; another target has its draft chosen for it."""
     from models import catalog  # read when a model is, and --help needs none
 
     usual = catalog.DEFAULT.target.name
@@ -116,7 +116,7 @@ def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
 
 
 def _environment() -> Given:
-    """Return what the environment sets; an empty variable sets nothing."""
+    """Return the values that the environment sets; an empty variable sets nothing."""
     values: dict[str, tuple[Value, SettingSource]] = {}
     for name, key in KEYS.items():
         text = os.environ.get(key.environment, "") if key.variable else ""
@@ -129,12 +129,12 @@ def _environment() -> Given:
 
 
 def state_path() -> Path:
-    """Return where the program keeps what was chosen in it."""
+    """Return the path of the file with the choices."""
     return data_dir() / STATE.name
 
 
 def read_choices() -> tuple[dict[str, Choice], str]:
-    """Return what was chosen, and what is wrong with the file; a damaged one is set aside."""
+    """Return the choices, and what is wrong with the file; a damaged one is set aside."""
     path, choices = state_path(), dict[str, Choice]()
     file = JsonFile(path, _Choices)
     try:

@@ -1,4 +1,4 @@
-"""What can be set: the one table from which everything about settings is made.
+"""The settings: the one table from which everything about them is made.
 
 The command line's options, the environment's variables, the checks of `config.toml`, its template,
 `specchat config` and the settings screen all come from the fields of `Settings`.
@@ -73,13 +73,13 @@ def _machine(help: str, low: int, high: int) -> Any:
     return _key(None, help, RELOAD, bounds=Range(low, high), word="auto", variable=True)
 
 
-def _look(default: Any, help: str, **rules: Any) -> Any:
+def _appearance(default: Any, help: str, **rules: Any) -> Any:
     return _key(default, help, NOW, option=False, daily=True, **rules)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is in force; None means that a value is left open, and a word of its key says so."""
+    """The settings in force; None is an open value, for which its key has a word."""
 
     target: str | None = _model("The model that answers: path, name, repo:file.")
     draft: str | None = _model("The model that guesses: the same, or none.")
@@ -149,14 +149,14 @@ class Settings:
         (), "Pages that may ask serve: app://obsidian.md.", RELOAD, of="origins",
         placeholder="ORIGINS", option=False, variable=True,
     )  # fmt: skip
-    theme: str = _look("textual-dark", "The colours.", words=THEMES, variable=True)
-    colours: bool = _look(True, "Show tokens in the colours of their origins.")
-    ghosts: bool = _look(False, "Show wrong guesses, struck out.")
+    theme: str = _appearance("textual-dark", "The colours.", words=THEMES, variable=True)
+    colours: bool = _appearance(True, "Show tokens in the colours of their origins.")
+    ghosts: bool = _appearance(False, "Show wrong guesses, struck out.")
     editing: Literal["auto", "emacs", "vi"] = _key(
         "auto", "Keys of the prompt of --inline; auto: as ~/.inputrc.", NOW,
         words=("auto", "emacs", "vi"), option=False,
     )  # fmt: skip
-    notify: Literal["auto", "off"] = _look(
+    notify: Literal["auto", "off"] = _appearance(
         "auto", "Ring when a long answer ends out of sight.", words=("auto", "off")
     )
     tools: ToolSettings = field(default_factory=ToolSettings)
@@ -171,7 +171,7 @@ class Settings:
 
     @property
     def may_read_ahead(self) -> bool:
-        """Whether the engine may work now while nobody waits for it."""
+        """Whether the engine may work now, while no answer is asked for."""
         from models.machine import is_on_battery
 
         return self.idle == "on" or (self.idle == "auto" and not is_on_battery())
@@ -183,7 +183,7 @@ class Settings:
 
     @property
     def target_name(self) -> str:
-        """What the target is called, the usual one if none is set."""
+        """The name of the target, of the default one if none is set."""
         from models import catalog  # which --help does without
 
         return self.target or catalog.DEFAULT.target.name
@@ -194,7 +194,7 @@ class Settings:
         """Find the models to load; return also why there is no draft if there is none.
 
         Args:
-            report: is given how far the check of a file is that was never used.
+            report: receives the progress of checking a file that was never used.
             target: a model instead of the one that is set, or another quantisation of that.
 
         Raises:
@@ -227,7 +227,7 @@ class Settings:
         return setup, no_draft
 
     def request(self, *questions: str) -> Request:
-        """Return what these settings ask of the engine, after the system prompt if there is one."""
+        """Return a request by these settings: the system prompt, if there is one, and questions."""
         system = (Message("system", self.system),) if self.system else ()
         return Request(
             (*system, *(Message("user", question) for question in questions)),

@@ -28,7 +28,7 @@ _CLOSING = """\
 # Tools that a model may ask to be called. You are asked before one runs; F9 lists them.
 # [tools]
 # folders = ["~/notes"]  # which it may read, list and search
-# rounds = 8             # of calls, before you are asked whether to go on
+# rounds = 8             # of calls, before you are asked whether to continue
 # [tools.servers.NAME]   # a server of tools (MCP); or url = "http://127.0.0.1:8000/mcp"
 #                        # with headers = { Authorization = "Bearer ${TOKEN}" }
 # command = "some-server"

@@ -63,15 +63,15 @@ def import_conversations(
     known: defaultdict[float, list[int]] = defaultdict(list)
     for id_, created in sql.execute("SELECT id, created FROM conversation WHERE deleted IS NULL"):
         known[created].append(id_)
-    taken = []
+    imported = []
     for whole in wholes:
         alike = (id_ for id_ in known[whole.created] if _has_all_of(sql, id_, whole))
         number, is_new = next(alike, None), False
         if number is None:
             number, is_new = insert_conversation(sql, whole), True
             known[whole.created].append(number)
-        taken.append(Imported(number, is_new))
-    return tuple(taken)
+        imported.append(Imported(number, is_new))
+    return tuple(imported)
 
 
 def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int:
@@ -92,7 +92,7 @@ def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int
         if message.id in numbers:
             raise StorageError(f"Two messages of “{whole.title[:60]}” have the id {message.id}.")
         here = messages.insert(sql, conversation, replace(message, parent=numbers[message.parent]))
-        messages.keep_trace(sql, here, whole.traces.get(message.id, ()), more=False)
+        messages.store_trace(sql, here, whole.traces.get(message.id, ()), more=False)
         numbers[message.id] = here
     if whole.leaf not in numbers:
         raise StorageError(f"The leaf of “{whole.title[:60]}”, {whole.leaf}, is missing.")

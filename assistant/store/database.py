@@ -80,7 +80,7 @@ def connect(path: Path | None, *, read_only: bool = False) -> sqlite3.Connection
     return sql
 
 
-def set_up(sql: sqlite3.Connection) -> None:
+def configure(sql: sqlite3.Connection) -> None:
     """Configure a connection: synced writes, foreign keys, and no deleted text left on disk."""
     # Not WAL. On a full disk (tried on a tmpfs), a database in WAL mode can be neither opened nor
     # emptied, and before SQLite 3.51.3 two programs can damage it.
@@ -127,7 +127,7 @@ def identity(sql: sqlite3.Connection) -> tuple[int, int, int]:
     return application, version, tables
 
 
-def make(sql: sqlite3.Connection) -> None:
+def create_tables(sql: sqlite3.Connection) -> None:
     """Create all tables; in a transaction."""
     for statement in _SCHEMA.read_text("utf-8").split("\n\n"):  # a script would end the transaction
         sql.execute(statement)

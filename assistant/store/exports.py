@@ -2,8 +2,8 @@
 
 A conversation's JSON lines are one for itself, `{"specchat": 2, "title": ...}`, and one for each
 message on any branch, `{"id": 1, "parent": null, "role": "user", "content": ...}`; an answer's
-`steps` say of each token where it came from, and its `calls` are of tools, whose results are
-messages, too. Several conversations may follow one another.
+`steps` have the origin of each token, and its `calls` are of tools, whose results are messages,
+too. Several conversations may follow one another.
 """
 
 import json
@@ -131,7 +131,7 @@ def _json(value: msgspec.Struct) -> str:
 
 
 def write_new(path: Path, texts: Iterable[str]) -> None:
-    """Write a private file; none is ever overwritten, and no half of one stays.
+    """Write a private file, whole or not at all; no file is overwritten.
 
     Raises:
         FileExistsError: there is one.
@@ -187,10 +187,10 @@ def markdown(whole: FullConversation) -> str:
 
 def _branch(whole: FullConversation) -> list[StoredMessage]:
     messages = {message.id: message for message in whole.messages}
-    path, at = [], whole.leaf
-    while at is not None and at in messages:
-        path.append(messages.pop(at))
-        at = path[-1].parent
+    path, id_ = [], whole.leaf
+    while id_ is not None and id_ in messages:
+        path.append(messages.pop(id_))
+        id_ = path[-1].parent
     return path[::-1]
 
 

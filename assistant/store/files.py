@@ -100,7 +100,7 @@ def back_up(path: Path) -> Path | None:
         finally:
             os.close(descriptor)
             part.unlink(missing_ok=True)
-        for copy in folder.iterdir():  # that a kill left unfinished
+        for copy in folder.iterdir():  # a kill may have left unfinished ones
             if copy != backup:
                 copy.unlink(missing_ok=True)
     except OSError as error:

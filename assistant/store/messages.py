@@ -218,7 +218,7 @@ def set_leaf(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> No
     sql.execute("UPDATE conversation SET leaf = ? WHERE id = ?", (leaf, conversation))
 
 
-def keep_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) -> None:
+def store_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) -> None:
     """Store steps of a trace: append them (`more`), or replace what is stored."""
     if not more:
         sql.execute("DELETE FROM trace WHERE message = ?", (message,))

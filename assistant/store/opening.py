@@ -11,12 +11,12 @@ from assistant.store.database import (
     VERSION,
     Database,
     check,
+    configure,
     connect,
+    create_tables,
     explained,
     identity,
     is_damage,
-    make,
-    set_up,
 )
 from assistant.store.files import StoreLock
 from assistant.store.values import INTERRUPTED
@@ -37,9 +37,9 @@ class Opened(NamedTuple):
 def in_memory() -> Opened:
     """Create a database in memory."""
     sql = connect(None)
-    set_up(sql)
+    configure(sql)
     database = Database(sql, None)
-    database.write(make)
+    database.write(create_tables)
     return Opened(database)
 
 
@@ -71,11 +71,11 @@ def _on_disk(path: Path) -> Opened:
     with ExitStack() as undo:
         lock = StoreLock(path)
         undo.callback(lock.close)
-        warning = _ready(path) if lock.alone else None
+        warning = _repair(path) if lock.alone else None
         sql = connect(path)
         undo.callback(sql.close)
         _refuse_others(path, sql)
-        set_up(sql)
+        configure(sql)
         database = Database(sql, path)
         if lock.alone:
             _prepare(database)
@@ -94,7 +94,7 @@ def _read_only(path: Path) -> Opened:
     return Opened(Database(connect(path, read_only=True), path), warning=warning)
 
 
-def _ready(path: Path) -> str | None:
+def _repair(path: Path) -> str | None:
     """Create or repair the file if necessary; return a sentence about a repair, or None."""
     reason, text = None, f"{path} was missing"
     if path.exists():
@@ -139,6 +139,6 @@ def _refuse_others(path: Path, sql: sqlite3.Connection) -> None:
 def _prepare(database: Database) -> None:
     """Create missing tables; mark answers that still stream as interrupted."""
     if not any(database.read(identity)):
-        database.write(make)
+        database.write(create_tables)
     with suppress(StorageError):  # a full disk: what is kept can still be read
         database.write(lambda sql: sql.execute(_INTERRUPT, (INTERRUPTED,)))

@@ -219,7 +219,7 @@ class Store:
         """Append the steps not yet stored; rewrite the trace if its stored prefix differs."""
         stored = self._streamed.get(answer, ())
         more = bool(stored) and trace[: len(stored)] == stored
-        messages.keep_trace(sql, answer, trace[len(stored) :] if more else trace, more)
+        messages.store_trace(sql, answer, trace[len(stored) :] if more else trace, more)
 
     def _set(self, conversation: int, what: str, *values: object) -> None:
         update = f"UPDATE conversation SET {what} WHERE id = ?"

@@ -19,21 +19,21 @@ TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message 
 TOOLS_OF = "tools, conversation "
 """Prefix of the keys of the tool setting of a conversation; the id follows."""
 BY_PASSAGES = "by passages"
-"""The note of a text that is searched for each question, instead of being read as a whole."""
+"""The note of a text that is searched for each question instead of being read as a whole."""
 _MAX_TITLE = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file, a long text that was pasted, or a folder to ask, that belongs to a question.
+    """A file, a pasted text or a folder that belongs to a question, or a passage of one of these.
 
-    A text that would take long to read is asked like a folder: by its passages.
+    A text that would take long to read is searched for passages, like a folder.
 
-    A passage of a folder has a number by which answers cite it; if it has no text, that is earlier
-    in the conversation. An answer has the passages that it cites.
+    A passage has a number by which answers cite it; if it has no text here, an earlier question
+    has it. An answer has the passages that it cites.
     """
 
-    name: str  # of what is asked by its passages, it ends in a slash
+    name: str  # ends in a slash if it is searched for passages
     text: str
     number: int = 0  # of a passage, from 1
     first: int = 0  # line of a passage in its file; of a PDF the page, of a docx the paragraph
@@ -47,12 +47,12 @@ class Attachment:
 
     @property
     def by_passages(self) -> "Attachment":
-        """The same text, to be asked by its passages."""
+        """The same text, to be searched for passages."""
         return replace(self, name=f"{self.name}/", note=BY_PASSAGES)
 
     @property
     def whole(self) -> "Attachment":
-        """The same, but a text to be read as a whole."""
+        """The same, but a searched text is to be read as a whole."""
         is_text = self.is_folder and self.text
         return replace(self, name=self.name[:-1], note="") if is_text else self
 

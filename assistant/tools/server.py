@@ -1,4 +1,4 @@
-"""A server of tools: started on demand, its usable tools and their calls, stopped at the end."""
+"""A server of tools: its start on demand, its usable tools, their calls, and its end."""
 
 import asyncio
 import hashlib

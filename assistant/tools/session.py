@@ -26,8 +26,8 @@ from assistant.tools.values import ServerSettings, ServerStopped, ToolResult, to
 LONGEST_MESSAGE = 2_000_000
 """The most characters of a message: parsing a longer one would block the event loop."""
 MOST_TOOLS = 1_000
-MARK = "SPECCHAT_SERVER"  # the variable by which what a server started is found at its end
-END_S = 2.0  # in which that has to end by itself
+MARK = "SPECCHAT_SERVER"  # the variable by which a server's processes are found at its end
+END_S = 2.0  # in which they have to end by themselves
 INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret
 # The package's error for a closed connection; servers use the same code for their own errors.
 _CLOSED = types.ErrorData(code=types.CONNECTION_CLOSED, message="Connection closed")

@@ -70,7 +70,7 @@ class Approvals:
         self._update(name, [])
 
     def _update(self, name: str, approved: list[_Approved]) -> None:
-        """Replace what is stored of a tool; a damaged file is set aside."""
+        """Replace the stored approvals of a tool; a damaged file is set aside."""
 
         def changed(stored: _Stored | None) -> _Stored | None:
             before = _always(stored)
@@ -132,7 +132,7 @@ class Toolbox:
 
 
 class ToolSet:
-    """Know the tools, which conversations have them, and what is approved.
+    """The tools that are offered, the conversations that have them, and the approvals.
 
     Args:
         names: of servers and tools: only these are offered, and each call is asked about.
@@ -151,7 +151,7 @@ class ToolSet:
         self.is_available = toolbox is not None or bool(settings)
         """Whether there may be a tool."""
         self.toolbox = toolbox or Toolbox(settings, offline)
-        """What runs them."""
+        """Runs them."""
         self.approvals = Approvals(data_dir() / "approvals.json")
         """The approvals of tools that may run without confirmation."""
         self._offered: dict[str, values.OfferedTool] = {}
@@ -162,7 +162,7 @@ class ToolSet:
         self._reported: set[str] = set()  # failures of servers
 
     def use(self, settings: values.ToolSettings, offline: bool = False) -> Toolbox:
-        """Take other settings; return the toolbox before, which is to be closed."""
+        """Use other settings; return the toolbox before, which the caller closes."""
         before, self.settings = self.toolbox, settings
         self.is_available, self.is_listed = bool(settings), False
         self.toolbox = Toolbox(settings, offline)

@@ -103,7 +103,7 @@ class ToolSettings:
     """The tools that a model may be offered."""
 
     folders: tuple[Path, ...] = ()  # that the built-in tools may read
-    rounds: int = 8  # answers with calls, before the user is asked whether to go on
+    rounds: int = 8  # answers with calls, before the user is asked whether to continue
     servers: tuple[ServerSettings, ...] = ()
 
     def __bool__(self) -> bool:

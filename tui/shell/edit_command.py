@@ -99,7 +99,7 @@ def _undo(files: tuple[str, ...], prints: bool) -> None:
         raise UsageError("Name the file to bring back: specchat edit --undo FILE")
     for name in files:
         if prints:
-            put(kept_versions.patch_back(Path(name)))
+            put(kept_versions.undo_patch(Path(name)))
         else:
             kept_versions.undo(Path(name))
             click.echo(f"{safe(name)} is as it was before the last edit.", err=True)

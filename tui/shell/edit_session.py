@@ -117,7 +117,7 @@ class EditSession:
         if not self._interactive or click.confirm(f"Undo the change to {names}?", True, err=True):
             for file, now in written.items():
                 try:
-                    self._print(kept_versions.bring_back(file, now, self._settings.save))
+                    self._print(kept_versions.restore(file, now, self._settings.save))
                 except (SpecchatError, FileNotFoundError) as error:  # even the folder may be gone
                     saved = _put_aside(file, file.data, "version before the edit")
                     why = f"{str(error).rstrip('.')}. {saved}"
@@ -278,7 +278,7 @@ class EditSession:
             kept_versions.write(file, new, before.data if self._settings.save else None)
         except StorageError as error:
             raise StorageError(f"{error} {_put_aside(file, new, 'new version')}") from None
-        undo = f" {kept_versions.undoing(file.path)} undoes it." if self._settings.save else ""
+        undo = f" {kept_versions.undo_command(file.path)} undoes it." if self._settings.save else ""
         self._print(f"Written: {file.path}.{undo}")
 
     def _print(self, text: str, style: str = "", by_words: bool = False) -> None:

@@ -47,14 +47,14 @@ def test_nothing_is_taken_back_from_a_file_that_has_changed_since(path):
     with pytest.raises(UsageError, match="has changed since"):
         kept_versions.undo(path)
     assert path.read_text() == "newest\n"
-    patch = kept_versions.patch_back(path)
+    patch = kept_versions.undo_patch(path)
     subprocess.run(["patch", "-p1"], input=patch, check=True, capture_output=True)
     assert path.read_text() == "old\n"
 
 
 @pytest.mark.parametrize("name", ["my file", "it's", "-x"])
 def test_the_command_that_takes_an_edit_back_can_be_pasted(name):
-    _, command, option, argument = shlex.split(kept_versions.undoing(Path(name)))
+    _, command, option, argument = shlex.split(kept_versions.undo_command(Path(name)))
     assert (command, option, Path(argument)) == ("edit", "--undo", Path(name))
     assert not argument.startswith("-")
 
@@ -78,7 +78,7 @@ def test_where_nothing_can_be_kept_nothing_is_written(path, tmp_path):
 
 
 def test_the_oldest_versions_make_room(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(kept_versions, "MOST", 3)
+    monkeypatch.setattr(kept_versions, "MAX_VERSIONS", 3)
     versions: set[Path] = set()
     for number in range(6):
         other = tmp_path / f"{number}.txt"
@@ -147,7 +147,7 @@ def test_a_kill_leaves_the_last_edit_that_was_done_to_be_taken_back(path, call, 
 
 
 def test_files_of_killed_programs_are_no_versions_and_go_after_a_day(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(kept_versions, "MOST", 2)
+    monkeypatch.setattr(kept_versions, "MAX_VERSIONS", 2)
     write(path, b"new\n")
     (kept,) = (tmp_path / "home/edits").iterdir()
     left = [kept.with_name(f"{number:032}.1.2") for number in range(5)]
@@ -183,13 +183,13 @@ def test_an_edit_is_taken_back_whatever_its_check_has_made_of_the_file(path, che
         path.write_bytes(check)
     if isinstance(check, bytes) and not keeps:
         with pytest.raises(StorageError, match="stays as it is now"):
-            kept_versions.bring_back(before, b"new\n", keeps)
+            kept_versions.restore(before, b"new\n", keeps)
         assert path.read_bytes() == check
         return
-    done = kept_versions.bring_back(before, b"new\n", keeps)
+    done = kept_versions.restore(before, b"new\n", keeps)
     assert path.read_text() == "old\n"
     assert ("As before" in done) == (check is None)
     if check and keeps:
-        assert isinstance(check, str) or kept_versions.undoing(path) in done
+        assert isinstance(check, str) or kept_versions.undo_command(path) in done
         kept_versions.undo(path)
         assert path.read_bytes() == (b"new\n" if check == "removed" else check)

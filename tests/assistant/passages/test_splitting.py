@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from assistant.passages.splitting import LEAST, MOST, TextLine, split
+from assistant.passages.splitting import MAX_LENGTH, MIN_LENGTH, TextLine, split
 
 PARAGRAPH = "Some words of a sentence that is as long as a line is. " * 5
 
@@ -31,8 +31,8 @@ def test_a_passage_is_neither_long_nor_without_need_short(seed):
     chance = random.Random(seed)
     lines = chance.choices(["", "# A heading", "  indented", PARAGRAPH, "word " * 9], k=300)
     found = parts("\n".join(lines), headed=True)
-    assert all(len(part.text) <= MOST for part in found)
-    assert all(len(part.text) >= LEAST - 50 for part in found[:-1])
+    assert all(len(part.text) <= MAX_LENGTH for part in found)
+    assert all(len(part.text) >= MIN_LENGTH - 50 for part in found[:-1])
 
 
 def test_a_section_begins_a_passage_rather_than_a_paragraph():
@@ -73,8 +73,8 @@ def test_only_a_huge_line_is_cut_and_between_words():
     found = parts("short\n" + "word " * 2_000 + "\nend")
     assert {part.first for part in found[1:-1]} == {2}
     assert "".join(part.text for part in found).count("word ") >= 1_990
-    assert all(len(part.text) <= MOST for part in found)
-    assert all(len(part.text) <= MOST for part in parts("x" * 10_000))
+    assert all(len(part.text) <= MAX_LENGTH for part in found)
+    assert all(len(part.text) <= MAX_LENGTH for part in parts("x" * 10_000))
 
 
 def test_a_text_of_nothing_has_no_passages():

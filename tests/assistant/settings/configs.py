@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from assistant.settings.config_file import Config, understand
+from assistant.settings.config_file import Config, parse_config
 
 HERE = Path("config.toml")
 
 
 def config_of(text: str) -> Config:
-    return understand(text, HERE)
+    return parse_config(text, HERE)
