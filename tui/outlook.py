@@ -19,7 +19,7 @@ from models.files.stores import discover
 from tui.formatting import size
 
 MIN_GUESSES = 8  # guesses needed for a meaningful average
-CLEAR = 0.05  # share by which a speed must differ: plain decoding is known no more exactly
+CLEAR = 0.05  # share by which a speed must differ: plain decoding is not measured more exactly
 NO_GUESSES = "No guesses were tried in this answer"
 NOT_TIMED = "The speed without guesses was not measured."
 DOING = {
@@ -36,7 +36,7 @@ DOING = {
 }
 """What speculation does now; no sentence judges how good guesses were."""
 BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
-"""Reasons for which a missing draft model is the explanation."""
+"""Reasons that a missing draft model explains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _why_not(forecast: Forecast | None, no_draft: str | None) -> str:
     return ""
 
 
-def refused(reason: str, ready: Ready, settings: Settings) -> str:
+def without_draft(reason: str, ready: Ready, settings: Settings) -> str:
     """Return why there is no draft model, and the consequence for answers."""
     if settings.mode == "ars":
         return reason
@@ -126,7 +126,7 @@ def refused(reason: str, ready: Ready, settings: Settings) -> str:
     return f"Answers come without guesses. {reason}"
 
 
-def larger(target: Path, settings: Settings) -> str | None:
+def suggest_larger(target: Path, settings: Settings) -> str | None:
     """Return a sentence that suggests a larger model for this machine, if there is one. Slow."""
     from assistant.engine.expectation import Expectations
 
@@ -140,7 +140,7 @@ def larger(target: Path, settings: Settings) -> str | None:
     return f"A larger model, {what}, may answer better. F5 to get it."
 
 
-def missing(no_draft: str | None, ready: Ready, settings: Settings) -> str | None:
+def missing_draft(no_draft: str | None, ready: Ready, settings: Settings) -> str | None:
     """Return why there is no draft, if the settings make one expected.
 
     `no_draft` is the reason, if it was known before the models were loaded.
@@ -148,7 +148,7 @@ def missing(no_draft: str | None, ready: Ready, settings: Settings) -> str | Non
     expected = settings.draft or settings.mode != "ars"
     if ready.draft or settings.draft == NO_DRAFT or not expected:
         return None
-    text = refused(no_draft or str(ready.no_draft), ready, settings)
+    text = without_draft(no_draft or str(ready.no_draft), ready, settings)
     if no_draft or not ready.rolls_back:
         return text
     # The draft is incompatible, so another one may work.

@@ -1,4 +1,4 @@
-"""What an answer waits for: models that are loaded, then a prompt that is read."""
+"""The progress of an answer before its first token: its models are loaded, its prompt is read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tui.formatting import duration, left
 from tui.labels import counted, model_name
 
 NOT_FIT = "does not fit into the context"
-SURE_S = 1.0  # seconds of reading from which on the rest is foretold
+SURE_S = 1.0  # seconds of reading after which the remaining time is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class AnswerProgress:
         self._started = 0.0
 
     def describe(self, event: Loading | Prefilled, what: str = "the prompt") -> Activity:
-        """Return the progress; a prefill begins at its first event, and has the seconds left."""
+        """Return the progress of loading, or of a prefill with the remaining time."""
         if isinstance(event, Loading):
             verb = "loading" if event.fraction < 1 else "preparing"
             which = "2 of 2: " if event.role == "draft" else ""
@@ -53,7 +53,7 @@ class AnswerProgress:
 def as_sent(
     files: Sequence[Attachment], sizes: Sequence[int], limits: ReadingLimits
 ) -> tuple[list[Attachment], list[str]]:
-    """Return files of some tokens as they are sent, and why some are asked by their passages."""
+    """Return files as they are sent, and why some by passages only; `sizes` are in tokens."""
     sent, reasons = list[Attachment](), list[str]()
     for file, long_s in zip(files, limits.excess((size, False) for size in sizes), strict=True):
         sent.append(file.by_passages if long_s else file)

@@ -36,7 +36,7 @@ class SpecchatApp(Program):
     TITLE = "specchat"
 
     def __init__(self, settings: Settings, layers: Layers | None = None) -> None:
-        """Take the settings in force and their layers."""
+        """Start with the settings in force and their layers."""
         super().__init__()
         self.layers = layers or Layers()
         self.chat = ChatScreen(settings, self)
@@ -54,7 +54,7 @@ class SpecchatApp(Program):
         """Open the store and find the models after the first frame, while the user types."""
         threading.excepthook = self._thread_died
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
-        self.appear(self.settings)
+        self.use_theme(self.settings)
         self.theme_changed_signal.subscribe(self, self._save_theme)
         self.warn_of_config(self.settings.warnings)
         self.chat.controller.expect_models()
@@ -202,7 +202,7 @@ class SpecchatApp(Program):
             self.run_worker(old.close())
         self.chat.controller.apply(layers.settings(before, self.layers))
         self._save_choices(layers)
-        self.appear(self.settings)
+        self.use_theme(self.settings)
         if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
             self.look_for_models()
 

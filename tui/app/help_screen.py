@@ -77,7 +77,7 @@ TYPED = {
     "AttachmentsScreen": (("Enter", "Insert into the text"),),
     "EntryScreen": (("Enter", "Take it"),),
 }
-"""What is typed or chosen, by what has the focus or by its screen; these are no bindings."""
+"""Keys that are no bindings, by the class of the focused widget or of the screen."""
 COLOURS: dict[Kind, str] = {**LEGEND, Origin.TARGET: "what the large one wrote, without a guess"}
 TOKENS: dict[Kind, str] = {
     "edit": "copied from the text being edited, with new names, and accepted",
@@ -120,7 +120,7 @@ class HelpScreen(Dialog[None]):
     ]
 
     def __init__(self, screen: Screen[Any]) -> None:
-        """Take the screen whose keys are listed, as they work now."""
+        """List the keys that work on a screen now."""
         super().__init__()
         self._keys = Table.grid(Column(width=KEYS_WIDTH, style="bold"), Column())
         for keys, meaning in keys_on(screen):

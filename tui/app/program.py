@@ -25,9 +25,9 @@ from textual.widgets import Input, TextArea
 from assistant.request import AnyJob
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
-from tui.app.signals import signals_leave, starts_over
+from tui.app.signals import release_on_resume, signals_leave
 from tui.app.terminal_input import Burst
-from tui.app.textual_private import driver_of, keys_of, read_terminal, uncaught
+from tui.app.textual_private import driver_of, keys_of, uncaught, use_paste_parser
 from tui.app.themes import legible
 from tui.safe import DEBUG, bug_report, one_line, safe
 from tui.settings.editor import lend
@@ -40,14 +40,14 @@ QUIT_AGAIN_S = 3.0
 ENGINE = "engine"
 """The group of the workers that handle events of jobs."""
 
-read_terminal()
+use_paste_parser()
 
 
 class ControlFilter(LineFilter):
     """Replace control characters in every line just before it is written.
 
-    Foreign text passes `safe` before it gets to a widget; this filter is for what a user pastes,
-    and for a widget in which that was forgotten.
+    Foreign text passes `safe` before it gets to a widget; this filter is for text that a user
+    pastes, and for a widget that forgot to call `safe`.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
@@ -82,9 +82,9 @@ class Program(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self._engine: EngineProcess | None = None
-        self._harmless = ControlFilter()
+        self._control_filter = ControlFilter()
         self._asked_to_quit = -QUIT_AGAIN_S
-        self._early: list[events.Event] | None = []  # keys that wait, at first for the prompt
+        self._early: list[events.Event] | None = []  # keys that wait for the prompt, or for a key
         self._crashed = False
         self._undo = ExitStack()
 
@@ -94,7 +94,7 @@ class Program(App[None]):
 
     def on_mount(self) -> None:
         """Handle SIGSTOP, and replay early keys after the first frame."""
-        starts_over(driver_of(self))
+        release_on_resume(driver_of(self))
         self.call_after_refresh(self._replay_early)
 
     def do(self, job: AnyJob) -> EventStream:
@@ -133,7 +133,7 @@ class Program(App[None]):
     def _leave(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
-    def appear(self, settings: Settings) -> None:
+    def use_theme(self, settings: Settings) -> None:
         """Use the theme of the settings."""
         if settings.theme in self.available_themes:
             self.theme = settings.theme
@@ -150,7 +150,7 @@ class Program(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Turn unbracketed pastes into pastes or keys; buffer keys until the one before is handled.
 
-        Textual runs what a key is bound to after text that was typed since.
+        Textual runs the binding of a key after text that was typed later.
         """
         if not isinstance(event, events.Key | events.Paste | Burst) or event.is_forwarded:
             await super().on_event(event)
@@ -210,7 +210,7 @@ class Program(App[None]):
 
     def get_line_filters(self) -> list[LineFilter]:
         """Append the filter of control characters."""
-        return [*super().get_line_filters(), self._harmless]
+        return [*super().get_line_filters(), self._control_filter]
 
     def get_css_variables(self) -> dict[str, str]:
         """Return the colours of the theme, with enough contrast."""

@@ -25,7 +25,7 @@ ENDING = tuple(number for number in _SIGNALS if getattr(number, "name", "") not 
 
 
 def ending() -> list[int]:
-    """Return those with their default handler: `nohup`, for one, has some ignored."""
+    """Return those that have a default handler: `nohup`, for example, has some ignored."""
     usual = signal.SIG_DFL, signal.default_int_handler, leave
     return [number for number in ENDING if signal.getsignal(number) in usual]
 
@@ -47,7 +47,7 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
             _do_without_terminal(128 + number)
         loop.call_soon_threadsafe(leave, number)
 
-    numbers = {*ending(), signal.SIGINT}  # which asyncio handles until then
+    numbers = {*ending(), signal.SIGINT}  # asyncio has handled SIGINT until now
     before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
@@ -56,7 +56,7 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def starts_over(driver: "Driver | None") -> None:
+def release_on_resume(driver: "Driver | None") -> None:
     """Have an app that was stopped by SIGSTOP release the terminal before it takes it again.
 
     Textual takes the terminal at every SIGCONT. A program gets no notice of SIGSTOP, so Textual

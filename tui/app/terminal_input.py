@@ -39,7 +39,7 @@ class TerminalInput:
         self._keys, self._pending = keys, pending
         self._paste: list[str] | None = None  # None: not in a paste
         self._ended = False  # its end mark was seen
-        self._tail = ""  # the last characters, maybe the start of a mark
+        self._tail = ""  # the last characters, which may be the start of a mark
         self._buffered: list[str] = []  # text without marks that may continue
         self._streams = False  # the last input was text without a line end
         self._fed, self._at = False, monotonic()
@@ -48,7 +48,7 @@ class TerminalInput:
         """Yield the messages of characters that were read at once, as far as they are certain."""
         before, self._at, self._fed = self._at, monotonic(), True
         if len(data) <= LONGEST_KEY and self._at - before > PAUSE_S:  # a key press
-            yield from self._settle()
+            yield from self._flush()
         self._streams &= self._at - before < STREAM_S
         if self._paste is None:
             typed, mark, data = (self._tail + data).partition(START)
@@ -72,9 +72,9 @@ class TerminalInput:
         quiet, self._fed = not self._fed, False
         if quiet:
             self._ended |= monotonic() - self._at > ENDLESS_S
-            yield from self._settle()
+            yield from self._flush()
 
-    def _settle(self) -> Iterator[Message]:
+    def _flush(self) -> Iterator[Message]:
         yield from self._release()
         if self._paste is not None and self._ended:
             text, mark, rest = "".join(self._paste).rpartition(END)

@@ -167,7 +167,7 @@ def keys_of(text: str) -> Iterable[Message]:
     return XTermParser().feed(text)
 
 
-def read_terminal() -> None:
+def use_paste_parser() -> None:
     """Have Textual use this parser, in which neither Alt+Enter nor a paste sends the prompt."""
     cast(dict[str, tuple[Keys, ...]], ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
     strict = getincrementaldecoder("utf-8")

@@ -27,22 +27,22 @@ def legible(theme: Theme) -> Theme:
     given, end = _colours(theme), WHITE if theme.dark else BLACK
     grounds = [given[name] for name in GROUNDS]
     grounds.append(given["success-muted"])  # of right guesses, in all kinds of text
-    seen: dict[str, Any] = {
-        k: _seen(given[k], end, grounds, MIN_CONTRAST[k]).hex for k in MIN_CONTRAST
+    adjusted: dict[str, Any] = {
+        k: _contrasting(given[k], end, grounds, MIN_CONTRAST[k]).hex for k in MIN_CONTRAST
     }
-    muted, lines = seen.pop("foreground-muted"), f"{seen['foreground']} 40%"
+    muted, lines = adjusted.pop("foreground-muted"), f"{adjusted['foreground']} 40%"
     tints = {name: given[name].hex for name in (f"{hue}-muted" for hue in HUES)}  # stay as bright
-    mixed = _colours(replace(theme, variables=theme.variables | tints, **seen))
+    mixed = _colours(replace(theme, variables=theme.variables | tints, **adjusted))
     grounds.append(mixed["surface"].blend(mixed["primary"], 0.2))  # a chosen row
     behind = {f"text-{hue}": [*grounds, mixed[f"{hue}-muted"]] for hue in HUES}
-    words = {name: _seen(mixed[name], end, behind[name], WORD).hex for name in behind}
+    words = {name: _contrasting(mixed[name], end, behind[name], WORD).hex for name in behind}
     illegible = ("footer-", "block-cursor-")  # in some themes
     variables = {k: value for k, value in theme.variables.items() if not k.startswith(illegible)}
     own = tints | words | {
         "foreground-muted": muted, "text-disabled": "auto 60%",
         "border-blurred": lines, "scrollbar": lines, "scrollbar-background": "transparent",
     }  # fmt: skip
-    return replace(theme, variables=variables | own, **seen)
+    return replace(theme, variables=variables | own, **adjusted)
 
 
 def contrast(one: Color, other: Color) -> float:
@@ -51,7 +51,7 @@ def contrast(one: Color, other: Color) -> float:
     return (more + 0.05) / (less + 0.05)
 
 
-def _seen(colour: Color, end: Color, grounds: Sequence[Color], minimum: float) -> Color:
+def _contrasting(colour: Color, end: Color, grounds: Sequence[Color], minimum: float) -> Color:
     """Return a colour, blended with black or white until its contrast is enough everywhere."""
     way = (colour.blend(end, step / STEPS) for step in range(STEPS))
     return next((c for c in way if min(contrast(g, g + c) for g in grounds) >= minimum), end)

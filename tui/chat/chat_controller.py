@@ -22,7 +22,7 @@ from tui.app.program import Program
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.session_view import ChatWidgets, SessionView
-from tui.outlook import larger, refused
+from tui.outlook import suggest_larger, without_draft
 from tui.reading import Activity
 from tui.safe import safe
 
@@ -236,14 +236,14 @@ class ChatController:
         widgets.prompt.attached.limits = ReadingLimits.of(ready, settings)
         widgets.prompt.attached.recount()
         if no_draft:
-            widgets.conversation.note(refused(no_draft, ready, settings), "warning")
+            widgets.conversation.note(without_draft(no_draft, ready, settings), "warning")
         self.session.ready(ready.target)
 
     def _suggest_larger(self) -> None:
         """Name, below an answer, a larger model that would run well here."""
         store, ready, settings = self.session.branch.store, self.ready, self.settings
         with suppress(SpecchatError, OSError, RuntimeError):  # the program may have ended
-            if store and ready and (text := larger(ready.target.path, settings)):
+            if store and ready and (text := suggest_larger(ready.target.path, settings)):
                 self.program.call_from_thread(self.view.show, Warned(text))
                 store.remember(SUGGESTED, "1")
 

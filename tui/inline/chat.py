@@ -29,7 +29,7 @@ from tui.app.signals import signals_leave
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt_attachments import PASTED
 from tui.inline.scrollback import Painter, Scrollback
-from tui.outlook import refused
+from tui.outlook import without_draft
 from tui.reading import Activity, as_sent
 from tui.safe import one_line
 from tui.widgets.lines import MUTED
@@ -37,11 +37,11 @@ from tui.widgets.lines import MUTED
 SAVE_EVERY_S = 1.0
 WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
 ALLOW: dict[str, Decision] = {"y": "once", "c": "conversation", "a": "always"}
-"""What a letter says about a tool call; anything else refuses it."""
+"""The decisions on a tool call by the letter that is typed; any other line refuses it."""
 
 
 class _Prompt(Protocol):
-    """What reads lines at the bottom of the terminal: `InlineTerminal` or `PlainTerminal`."""
+    """The reader of lines at the bottom of the terminal: `InlineTerminal` or `PlainTerminal`."""
 
     async def run(self) -> None: ...
     def leave(self) -> None: ...
@@ -51,18 +51,18 @@ class _Prompt(Protocol):
 
 
 class InlineChat:
-    """The settings, the session and the models of a chat, and what the user does with them."""
+    """The settings, the session and the models of a chat, and the user's actions on them."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self._store = settings, store
         self.constraint: Constraint | None = None
         self.attachments: list[Attachment] = []
-        """Those of the next question."""
+        """The attachments of the next question."""
         self.edited: StoredMessage | None = None
-        """The question that the next one replaces."""
+        """The stored question that the next one replaces, if any."""
         self.ready: Ready | None = None
         self.on_reply: Callable[[str], None] | None = None
-        """Is given the line that answers what was asked last."""
+        """Handles the next line, if it replies to a question of the program."""
         self._engine = EngineProcess()
         self.session = ChatSession(
             self._handle,
@@ -75,7 +75,7 @@ class InlineChat:
         painter = Painter(settings.theme)
         self.scrollback = Scrollback(painter, self.session.branch, lambda: self.prompt.refresh())
         self.prompt: _Prompt
-        """Is given to `run`."""
+        """Set by `run`."""
         self._queue: deque[tuple[str, tuple[Attachment, ...]]] = deque()
         self._pastes = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -90,8 +90,8 @@ class InlineChat:
         """
         self.prompt, store = prompt, self._store
         self.session.save_in(store)
-        # The prompt must not be in the first line of a screen: to clear from there on is, to tmux,
-        # to clear everything, which it saves in the scrollback.
+        # The prompt must not be in the first line of a screen: when all of it from there on is
+        # cleared, tmux saves it in the scrollback.
         print(WELCOME, flush=True)
         self.apply(self.settings)
         self.scrollback.note(store.warning or "")
@@ -114,7 +114,7 @@ class InlineChat:
         return self._exit_code
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine until the program ends, which an unexpected error does."""
+        """Run a coroutine until the program ends; its unexpected error ends the program."""
 
         def ended(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
@@ -127,7 +127,7 @@ class InlineChat:
         task.add_done_callback(ended)
 
     async def load(self, settings: Settings | None = None) -> None:
-        """Load the models of the settings, or of others, which apply once they are found.
+        """Load the models of the settings in force, or of others, which then apply.
 
         Raises:
             SpecchatError: none are usable, and none were loaded before.
@@ -151,7 +151,7 @@ class InlineChat:
             self.scrollback.note(str(error))
         else:
             if no_draft and self.ready:
-                self.scrollback.note(refused(no_draft, self.ready, self.settings))
+                self.scrollback.note(without_draft(no_draft, self.ready, self.settings))
 
     async def _save_regularly(self) -> None:
         while True:
@@ -171,7 +171,7 @@ class InlineChat:
         return not self.session.idle and self.on_reply is None
 
     def stop(self) -> None:
-        """Stop what is under way; what waits for it goes back into the prompt."""
+        """Stop the answer or the tool call; queued questions go back into the prompt."""
         for text, files in reversed(self._queue):
             self.add(files)
             self.prompt.put(f"{text}\n")
@@ -195,7 +195,7 @@ class InlineChat:
         self.scrollback.note(f"Attached to the next question: {one_line(file.name)}", MUTED)
 
     def submit(self, text: str) -> None:
-        """Have a question answered, after those that wait."""
+        """Have a question answered, after those in the queue."""
         files = (*self.attachments, *_named_in(text))
         self.attachments = [file for file in self.attachments if file.is_folder]
         self._queue.append((text, files))
@@ -204,7 +204,7 @@ class InlineChat:
             self.submit_next()
 
     def submit_next(self) -> None:
-        """Have the question answered that has waited longest, if there is one."""
+        """Have the first question in the queue answered, if there is one."""
         if self._queue:
             text, files = self._queue.popleft()
             limits = ReadingLimits.of(self.ready, self.settings)
@@ -225,7 +225,7 @@ class InlineChat:
     def _make_request(self) -> Request:
         return replace(self.settings.request(), constraint=self.constraint)
 
-    # What happens
+    # Events
 
     def _handle(self, event: events.SessionEvent) -> None:
         self.scrollback.show(event)
@@ -250,8 +250,8 @@ class InlineChat:
         self.session.tool_loop.resolve_approval(ALLOW.get(text.strip().lower(), "refuse"))
 
 
-def attached(name: str) -> Attachment:
-    """Return a file, or a folder to be searched, by its name.
+def attachment_of(name: str) -> Attachment:
+    """Return the text of a file, or a folder to be searched, by its name.
 
     Raises:
         UsageError: it cannot be read.
@@ -261,9 +261,9 @@ def attached(name: str) -> Attachment:
 
 
 def _named_in(text: str) -> Iterator[Attachment]:
-    """Yield the files that a question names as @path; a sentence may go on after the name."""
+    """Yield the files that a question names as @path; punctuation may follow a name."""
     for word in text.split():
         names = (word[1:], word[1:].rstrip(".,;:!?)"))
-        there = (name for name in names if name and os.path.exists(located(name, Path.cwd())))
-        if word.startswith("@") and (name := next(there, None)):
-            yield attached(name)
+        existing = (name for name in names if name and os.path.exists(located(name, Path.cwd())))
+        if word.startswith("@") and (name := next(existing, None)):
+            yield attachment_of(name)

@@ -20,14 +20,14 @@ from models.errors import SpecchatError, UsageError
 from tui.app.clipboard import code_blocks, copy
 from tui.chat.conversation.turn import when
 from tui.chat.prompt.file_search import entries, files_below, is_path, located, ranked
-from tui.inline.chat import InlineChat, attached
+from tui.inline.chat import InlineChat, attachment_of
 from tui.inline.scrollback import NOTE
 from tui.labels import MODES
 from tui.outlook import outlook
 from tui.safe import one_line
 from tui.widgets.lines import MUTED
 
-MOST, HELP = 20, 24
+MAX_LISTED, HELP = 20, 24
 """Conversations that are listed and files that are offered; cells of a command in /help."""
 KEYS = (
     "Esc or Ctrl+C stops an answer. Alt+Enter breaks a line. ↑ and Ctrl+R find earlier questions."
@@ -36,21 +36,21 @@ DIFF = {"+": "$text-success", "-": "$text-error", " ": MUTED}
 
 
 class SlashCommands(Completer):
-    """Carry out what is typed, and complete commands and the names of files.
+    """Carry out commands, and complete them and the names of files.
 
-    Each method that begins with `do_` is a command; its docstring is what /help says.
+    Each method that begins with `do_` is a command; its docstring is its line in /help.
     """
 
     def __init__(self, chat: InlineChat, store: Store) -> None:
         self._chat, self._session, self._store = chat, chat.session, store
         self._branch = chat.session.branch
-        self._undo: list[AnswerChange] = []  # what was written
+        self._undo: list[AnswerChange] = []  # changes that were written
         self._known: tuple[str, ...] = ()  # the files below the folder
         self.names = [name[3:] for name in vars(type(self)) if name.startswith("do_")]
         """The commands, in the order of /help."""
 
     def enter(self, text: str) -> None:
-        """Carry out a command, reply to what was asked, or have a question answered."""
+        """Handle a line: a command, a reply to a question of the program, or a user's question."""
         name, _, rest = text.strip().partition(" ")
         try:
             if self._chat.on_reply is not None:
@@ -80,7 +80,7 @@ class SlashCommands(Completer):
 
     def do_chats(self, words: str) -> None:
         """[WORDS]: list conversations, or find them"""
-        rows = self._store.summaries(words, MOST)
+        rows = self._store.summaries(words, MAX_LISTED)
         lines = (
             f"{row.id:>6}  {when(row.updated):>17}  {one_line(row.title) or '(untitled)'}"
             for row in rows
@@ -169,8 +169,8 @@ class SlashCommands(Completer):
     def do_attach(self, name: str) -> None:
         """[FILE]: attach a file or folder, as @FILE; alone: remove all"""
         if name:
-            self._chat.attach(attached(name))
-        else:  # not the root, as which the empty name would be searched
+            self._chat.attach(attachment_of(name))
+        else:  # an empty name would attach the root folder
             self._chat.attachments.clear()
             self._note("Nothing is attached any more.")
 
@@ -185,7 +185,7 @@ class SlashCommands(Completer):
 
     def do_form(self, text: str) -> None:
         """off|regex PATTERN|schema FILE|grammar FILE: what answers obey"""
-        from assistant.constraints.grammar import fields_of  # which few chats need
+        from assistant.constraints.grammar import fields_of  # few chats need it
 
         word, _, value = text.partition(" ")
         kind = next((kind for kind in get_args(ConstraintKind) if kind == word and value), None)
@@ -195,7 +195,7 @@ class SlashCommands(Completer):
         if kind:
             named = kind != "regex"
             value = read(located(value, Path.cwd()), value).text if named else value
-            fields_of(constraint := Constraint(kind, value))  # or say why not
+            fields_of(constraint := Constraint(kind, value))  # raises an error if it is invalid
         self._chat.constraint = constraint
         self._note(f"Form: {one_line(text)}")
 
@@ -241,7 +241,7 @@ class SlashCommands(Completer):
     def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
         """Offer commands after a slash, and files after an at sign."""
         before = document.text_before_cursor
-        word = re.split(r"[ \n]", before)[-1]  # that ends at the cursor
+        word = re.split(r"[ \n]", before)[-1]  # the word that ends at the cursor
         if word.startswith("@") or before.startswith("/attach "):
             typed = word.removeprefix("@")
             yield from (Completion(name, -len(typed)) for name in self._files(typed))
@@ -259,4 +259,4 @@ class SlashCommands(Completer):
             yield from (f"{folder}/{name}" for name in names if name.startswith(start))
         else:
             self._known = self._known or files_below(root)
-            yield from (match.name for match in ranked(self._known, typed, MOST))
+            yield from (match.name for match in ranked(self._known, typed, MAX_LISTED))

@@ -35,7 +35,7 @@ async def _run(settings: Settings, store: Store) -> int:
 
 
 def is_vi(settings: Settings) -> bool:
-    """Return whether lines are edited by vi's keys: as set, or as ~/.inputrc says."""
+    """Return whether lines are edited with vi's keys, by the settings or else by ~/.inputrc."""
     if settings.editing != "auto":
         return settings.editing == "vi"
     try:

@@ -1,4 +1,4 @@
-"""What the terminal's scrollback gets, and what is drawn below it until it is finished."""
+"""The text for the terminal's scrollback, and the unfinished lines that are drawn below it."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -31,14 +31,14 @@ from tui.widgets.token_styles import COLOURED, PLAIN, runs_of
 
 QUESTION, NOTE, ERROR = "bold $accent", "$text-warning", "bold $text-error"
 LIGHT = ("7", "15")
-"""What COLORFGBG ends with where the ground is light; many terminals set it."""
+"""The ends of COLORFGBG on a light background; many terminals set that variable."""
 
 
 class Painter:
-    """Paint in the colours of a theme, on the ground that the terminal has.
+    """Paint lines in the colours of a theme, on the terminal's own background.
 
-    Text on a ground of the theme has the theme's colour, too: together they can be read on every
-    terminal.
+    Text on a background of the theme has the theme's text colour, too: the pair is legible on
+    every terminal.
     """
 
     def __init__(self, theme: str) -> None:
@@ -57,7 +57,7 @@ class Painter:
         segments = [
             Segment(text, style.rich_style)
             for line in lines
-            for text, style in _with_letters(line).render(Style.null(), "\n", self._parsed)
+            for text, style in _with_text_colour(line).render(Style.null(), "\n", self._parsed)
         ]
         with self._console.capture() as capture:
             self._console.print(Segments(segments), end="", soft_wrap=True)
@@ -71,28 +71,28 @@ class Painter:
         return self._styles[style]
 
 
-def _with_letters(line: Content) -> Content:
-    grounds = (span for span in line.spans if str(span.style).startswith("on "))
-    letters = [Span(span.start, span.end, "$foreground") for span in grounds]
-    return Content(line.plain, [*letters, *line.spans])
+def _with_text_colour(line: Content) -> Content:
+    backgrounds = (span for span in line.spans if str(span.style).startswith("on "))
+    texts = [Span(span.start, span.end, "$foreground") for span in backgrounds]
+    return Content(line.plain, [*texts, *line.spans])
 
 
 class Scrollback:
-    """Show a conversation: what is finished is returned once, what is open whenever it is drawn.
+    """Show a conversation: finished text is returned once, unfinished lines at every repaint.
 
     Args:
         painter: paints lines.
         branch: the messages of the conversation.
-        refresh: has the terminal draw what is new.
+        refresh: asks the terminal to repaint.
     """
 
     def __init__(self, painter: Painter, branch: ActiveBranch, refresh: Callable[[], None]) -> None:
         self._painter, self._branch, self._refresh = painter, branch, refresh
         self._out: list[str] = []  # painted, and not in the scrollback yet
-        self._answer: StreamingText | None = None  # the one under way
-        self._thought = ""  # before it
+        self._answer: StreamingText | None = None  # under way
+        self._thought = ""  # of that answer
         self._state, self._progress = State(), AnswerProgress()
-        self._waiting = ""  # how many questions do
+        self._waiting = ""  # the number of queued questions, as text
         self.width = 80
         """Cells of a line."""
         self.ghosts = self.thoughts = False
@@ -102,18 +102,18 @@ class Scrollback:
 
     @property
     def has_news(self) -> bool:
-        """Whether something is finished that was not returned."""
+        """Whether there is finished text that was not returned."""
         return bool(self._out) or (self._answer is not None and self._answer.has_finished)
 
     def finished(self) -> str:
-        """Return what is new."""
+        """Return the finished text since the last call."""
         if self._answer is not None:
             self._out.append(self._painter(self._answer.finished()))
         text, self._out = "".join(self._out), []
         return text
 
     def open_lines(self, limit: int) -> list[str]:
-        """Return what is open, its last lines at most, and the line of the status."""
+        """Return the last unfinished lines, `limit` of them at most, and the status line."""
         if self._answer is not None and self._answer.width != self.width:
             self._answer.resize(self.width)
         lines = self._answer.open_lines(limit) if self._answer is not None else []
@@ -128,7 +128,7 @@ class Scrollback:
         return self._state.last
 
     def note(self, text: str, style: str = NOTE) -> None:
-        """Show a text, in lines of the width."""
+        """Show a text, wrapped to the width."""
         for written in safe(text).split("\n") if text else ():
             lines = plain(written, 0).wrapped(self.width)
             self.print(*(Content.styled(line.content.plain, style) for line in lines))
@@ -139,12 +139,12 @@ class Scrollback:
         self._refresh()
 
     def show_status(self, **changes: Any) -> None:
-        """Change what the line of the status shows."""
+        """Change fields of the status line."""
         self._state = replace(self._state, **changes)
         self._refresh()
 
     def show_waiting(self, count: int) -> None:
-        """Say how many questions wait."""
+        """Show the number of queued questions."""
         self._waiting = f"  {count} waiting" if count else ""
         self._refresh()
 
@@ -225,12 +225,12 @@ class Scrollback:
     def _end(self, record: StoredMessage, opened: bool = False) -> None:
         answer, self._answer = self._answer, None
         if answer is not None:
-            # A part of a character at the end of an answer is no text of any round.
+            # An incomplete character at the end of an answer is in no round's text.
             answer.add([(safe(record.content[len(answer.text) :]), Origin.TARGET)])
             self._out.append(self._painter(answer.finished(over=True)))
-        path = self._branch.records
-        support = check(record, path)
+        records = self._branch.records
+        support = check(record, records)
         self.note(below(record, (support.unfound * opened, *support.warnings)), MUTED)
-        if (new := proposed_by(record, path)) is not None:
+        if (new := proposed_by(record, records)) is not None:
             self.note(f"/apply writes it to {one_line(new.name)}.", MUTED)
         self.print(Content(""))

@@ -12,14 +12,14 @@ from tui.widgets.token_styles import Run, Styles, TokenKinds
 class StreamingText:
     """Append runs of tokens; each finished line is returned once, for the scrollback.
 
-    A resize lays out again what is not in the scrollback yet.
+    A resize lays out again the lines that are not in the scrollback yet.
     """
 
     def __init__(self, width: int, styles: Styles, ansi: bool, dark: bool) -> None:
         self._styles, self._ansi, self._dark = styles, ansi, dark
         self._runs: list[Run] = []
         self._kinds = TokenKinds()
-        self._position = 0  # of the text: what is before it is in the scrollback
+        self._position = 0  # the text before it is in the scrollback
         self.resize(width)
 
     @property
@@ -32,10 +32,10 @@ class StreamingText:
         self._layout = TextLayout(width, ansi=self._ansi, dark=self._dark)
         self._layout.add(self._runs)
         lines = self._layout.lines
-        left = (
+        pending = (
             y for y, line in enumerate(lines) if max(line.positions, default=-1) >= self._position
         )
-        self._next = next(left, len(lines)) if self._position else 0
+        self._next = next(pending, len(lines)) if self._position else 0
         while self._next > 0 and not lines[self._next - 1].content:
             self._next -= 1  # a blank line belongs to the block after it
 
@@ -47,7 +47,7 @@ class StreamingText:
 
     @property
     def text(self) -> str:
-        """The text so far, as it is written."""
+        """The source of the text so far."""
         return self._layout.text
 
     @property
@@ -56,7 +56,7 @@ class StreamingText:
         return self._layout.stable > self._next
 
     def finished(self, over: bool = False) -> list[Content]:
-        """Return the lines of finished blocks that are new; all that are left if it is `over`."""
+        """Return the finished lines since the last call; all others too if it is `over`."""
         end = len(self._layout.lines) if over else self._layout.stable
         lines = self._layout.lines[self._next : end]
         if over and lines and not lines[-1].content:
@@ -67,7 +67,7 @@ class StreamingText:
         return self._coloured(lines)
 
     def open_lines(self, limit: int) -> list[Content]:
-        """Return the last lines of the block that is open, `limit` of them at most."""
+        """Return the last unfinished lines, `limit` of them at most."""
         return self._coloured(self._layout.lines[self._next :][-limit:] if limit > 0 else [])
 
     def _coloured(self, lines: Iterable[Fragment]) -> list[Content]:

@@ -1,4 +1,4 @@
-"""The prompt below the scrollback of a terminal; between them is what is not finished yet."""
+"""The prompt below the scrollback of a terminal, and the unfinished lines between them."""
 
 import asyncio
 import os
@@ -31,13 +31,13 @@ PROMPT = "› "
 
 
 class InlineTerminal:
-    """Print what is finished, draw what is open above the prompt, and read what is typed.
+    """Print finished text, draw unfinished lines above the prompt, and read lines.
 
     Args:
-        chat: has what is shown.
-        enter: is given what is typed.
-        completer: completes it.
-        prompts: earlier ones, the oldest first.
+        chat: the chat that is shown.
+        enter: handles a line that was typed.
+        completer: completes commands and the names of files.
+        prompts: earlier prompts, the oldest first.
         vi: whether the keys are those of vi, not of Emacs.
     """
 
@@ -84,7 +84,7 @@ class InlineTerminal:
         renderer = self._session.app.renderer
         self._session.app.before_render += lambda _: self._follow_wrapping()
         self._session.app.after_render += lambda _: self._note_drawn()
-        # There is no event for it.
+        # prompt_toolkit has no event for erasing.
         renderer.erase = partial(self._erase, renderer.erase)  # type: ignore[method-assign]
 
     async def run(self) -> None:
@@ -105,11 +105,11 @@ class InlineTerminal:
             self._session.app.exit(result="")
 
     def refresh(self) -> None:
-        """Draw what there is now, soon."""
+        """Repaint soon."""
         self._dirty.set()
 
     def put(self, text: str) -> None:
-        """Put a text into the prompt, before what is there."""
+        """Put a text into the prompt, before the text that is there."""
         buffer = self._session.default_buffer
         buffer.document = buffer.document.insert_before(text)
 
@@ -139,7 +139,7 @@ class InlineTerminal:
         return ANSI("".join(f"{line}\n" for line in lines) + PROMPT)
 
     def _open_lines(self) -> list[str]:
-        """Return the lines above the prompt: what is open, as far as it fits, and the status."""
+        """Return the lines above the prompt: as many unfinished lines as fit, and the status."""
         size = self._session.app.output.get_size()
         self._scrollback.width = max(size.columns - 1, 1)  # terminals wrap after the last cell
         typed = self._session.default_buffer.document.line_count
@@ -150,7 +150,7 @@ class InlineTerminal:
         erase(leave_alternate_screen)
 
     def _follow_wrapping(self) -> None:
-        """Go up to where the drawn lines begin, in a terminal that is narrower and wrapped them.
+        """Move up to the first drawn line, in a terminal that became narrower and wrapped them.
 
         xterm and screen cut lines instead.
         """
@@ -205,13 +205,13 @@ class InlineTerminal:
 
 
 class PlainTerminal:
-    """The same on a terminal without a cursor that can be moved: lines, and nothing but these."""
+    """Read and print lines only, on a terminal whose cursor cannot be moved."""
 
     def __init__(self, chat: InlineChat, enter: Callable[[str], None]) -> None:
         self._chat, self._enter, self._is_over = chat, enter, False
 
     async def run(self) -> None:
-        """Read a line, wait for its answer, and so on, until the end of the input."""
+        """Read lines until the input ends, and wait for the answer to each."""
         while not self._is_over:
             self.refresh()
             try:
@@ -227,7 +227,7 @@ class PlainTerminal:
         self._is_over = True
 
     def refresh(self) -> None:
-        """Print what is new."""
+        """Print the finished text."""
         sys.stdout.write(self._chat.scrollback.finished())
         sys.stdout.flush()
 
@@ -236,7 +236,7 @@ class PlainTerminal:
         sys.stdout.write(f"Not answered: {text}\n")
 
     def copy(self, text: str) -> None:
-        """Do nothing: it knows no clipboard."""
+        """Do nothing: such a terminal has no clipboard."""
 
 
 def _depth() -> ColorDepth:

@@ -87,13 +87,13 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
     def handle(event: Event) -> None:
         recorded.add(event)
         if isinstance(event, RaceReady):
-            console.keeps = True  # from here on, Ctrl-C keeps the text
+            console.stoppable = True  # from here on, Ctrl-C keeps the text
         counts = ((lane.lane.name, lane.stats) for lane in recorded.lanes)
         far = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in counts]
         writing = f"tokens so far: {', '.join(far)}"
         console.show_progress(recorded.activity.text if recorded.activity else writing)
 
-    console.run(recorded.race, handle, keeps=False)
+    console.run(recorded.race, handle, stoppable=False)
 
 
 def print_race(recorded: RecordedRace, as_json: bool) -> bool:

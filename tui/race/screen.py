@@ -243,7 +243,7 @@ class RaceApp(Program):
 
     def on_mount(self) -> None:
         """Open the race."""
-        self.appear(self.settings)
+        self.use_theme(self.settings)
         self.push_screen(self.race, lambda _: self.exit())
 
     async def on_unmount(self) -> None:

@@ -29,7 +29,7 @@ class ContinuedChat:
 
     store: "Store"
     number: int | None  # None: a new one
-    keeps: bool  # whether the question and its answer are saved in it
+    saves: bool  # whether the question and its answer are saved in it
 
 
 @contextmanager
@@ -42,8 +42,8 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
     from assistant.store.files import database_path, present
     from assistant.store.store import Store
 
-    path, keeps = database_path(), settings.save
-    store = Store(path if present(path) or (keeps and chat == NEW) else None)
+    path, saves = database_path(), settings.save
+    store = Store(path if present(path) or (saves and chat == NEW) else None)
     try:
         number = None
         if chat != NEW:
@@ -52,7 +52,7 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
                 which = "no conversation yet" if chat == LAST else f"no conversation {chat}"
                 begins = f"specchat chats lists them; --chat {NEW} begins one."
                 raise StorageError(f"There is {which}. {begins}")
-        yield ContinuedChat(store, number, keeps)
+        yield ContinuedChat(store, number, saves)
     finally:
         store.close()
 
@@ -72,9 +72,10 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     folders = (folders or known.folders) if BUILT_IN in wanted else ()
     if BUILT_IN in wanted and not folders:
         raise UsageError("There is no folder that may be read; name one with --folder.")
-    there = [BUILT_IN, *(server.name for server in known.servers)]
-    if lacking := sorted(wanted.difference(there)):
-        raise UsageError(f"No tools are called {lacking[0]!r}. There are: {', '.join(there)}.")
+    names_known = [BUILT_IN, *(server.name for server in known.servers)]
+    if unknown := sorted(wanted.difference(names_known)):
+        names = ", ".join(names_known)
+        raise UsageError(f"No tools are called {unknown[0]!r}. There are: {names}.")
     servers = tuple(server for server in known.servers if server.name in wanted)
     offered = replace(known, folders=folders, servers=servers)
     return ToolSet(offered, settings.offline, named)
@@ -138,7 +139,7 @@ def questions_of(
     piped = None if STDIN in (schema, grammar) else _piped()
     parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]
     text = "\n\n".join(part for part in parts if part.strip())
-    questions = [(text, [_attached(path) for path in group]) for group in groups]
+    questions = [(text, [_attachment_of(path) for path in group]) for group in groups]
     if not all(text or any(file.text for file in files) for text, files in questions):
         raise UsageError(
             'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
@@ -147,6 +148,6 @@ def questions_of(
     return questions
 
 
-def _attached(path: Path) -> Attachment:
-    """Return a file, or a folder to be searched."""
+def _attachment_of(path: Path) -> Attachment:
+    """Return the text of a file, or a folder to be searched."""
     return read(path, f"{path}/" if path.is_dir() else None, pipes=True)

@@ -35,12 +35,12 @@ SAVED_EVERY_S = 1.0
 
 
 class AskSession:
-    """Ask one question, and hold its answers.
+    """Ask one question, and collect its answers.
 
     The answer goes to standard output unless `quiet`, progress and a summary to standard error.
     Question and answer are appended to the conversation that is `continued`, if any. Tool calls
     are printed; on a terminal, unless `yes`, each needs the user's approval. With `quiet` a JSON
-    report is printed. `name` is that of the file in question; models that are `ready` are used.
+    report is printed. `name` is the file's, if each is asked about; `ready` are loaded models.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class AskSession:
             tools,
             lambda: request,
             answers_at_limit=True,
-            writes=continued is not None and continued.keeps,
+            writes=continued is not None and continued.saves,
             folders=FolderRetriever(self._handle, lambda: settings),
         )
         """The session of the conversation; a new one unless one is continued."""
@@ -101,7 +101,7 @@ class AskSession:
             if self._name and not self._quiet:
                 self._console.hide_progress()
                 click.echo(f"==> {one_line(self._name)} <==")
-            files = self._asked_files()
+            files = self._files_as_sent()
             with suppress(asyncio.CancelledError):
                 self._console.wait(self._answer(files))
         finally:
@@ -122,10 +122,10 @@ class AskSession:
         setup = replace(setup, measure=chooses_by_time)
         if settings.mode == "ars" and not settings.draft:  # no key changes the mode here
             setup, no_draft = replace(setup, draft=None), None
-        ready: Ready = console.run(setup, self._handle, keeps=False)
+        ready: Ready = console.run(setup, self._handle, stoppable=False)
         check_thinking(settings, ready)
         if settings.draft or (settings.mode != "ars" and console.console.is_terminal):
-            self._print(outlook.missing(no_draft, ready, settings))
+            self._print(outlook.missing_draft(no_draft, ready, settings))
         return ready
 
     async def _answer(self, files: Sequence[Attachment]) -> None:
@@ -138,8 +138,8 @@ class AskSession:
         for job in self._jobs:
             await job
 
-    def _asked_files(self) -> Sequence[Attachment]:
-        """Return the files, those by their passages that are too long to be read, and say so."""
+    def _files_as_sent(self) -> Sequence[Attachment]:
+        """Return the files, and print of which only passages are sent because they are long."""
         if not self._text.strip():  # a file alone is the question
             return self._files
         limits = ReadingLimits.of(self.ready, self._settings)
@@ -163,10 +163,10 @@ class AskSession:
                 self._failed = event
                 self._printing.cut()  # the text so far ends with a line break
             case events.ApprovalRequested():
-                console.keeps = False  # nothing runs: Ctrl-C ends the program
+                console.stoppable = False  # nothing runs: Ctrl-C ends the program
                 self._ask_approval(event)
             case events.Added(record) if record.role != "user":
-                console.keeps = True
+                console.stoppable = True
                 if record.role == "assistant" and self.answers[-1].finished:
                     self.answers.append(ReceivedAnswer())
                     self._printing = Printing(self._quiet, self._settings.show_thinking)
@@ -178,13 +178,13 @@ class AskSession:
             case events.Changed(record) if (
                 record.role == "assistant" and record.state != "streaming"
             ):
-                self.answers[-1].sources, path = record.attachments, self.session.branch.records
-                if passages_of(path):
+                self.answers[-1].sources, records = record.attachments, self.session.branch.records
+                if passages_of(records):
                     from assistant.session.support import check
 
-                    self.answers[-1].unsupported = check(record, path).warnings
+                    self.answers[-1].unsupported = check(record, records).warnings
             case events.Preparing(text, fraction):
-                console.keeps = False
+                console.stoppable = False
                 self._print(text, "dim") if fraction is None else console.show_progress(text)
             case Warned(text, severity) if severity != "error":
                 self._print(text)
@@ -194,16 +194,16 @@ class AskSession:
             self._saved_at = monotonic()
             self.session.responses.save()
 
-    def _ask_approval(self, waits: events.ApprovalRequested) -> None:
+    def _ask_approval(self, request: events.ApprovalRequested) -> None:
         """Show a tool call, and have it approved or refused."""
         if self._console.interrupted:  # without a decision
             self._console.give_up()
             return
         self._console.hide_progress()
-        given = [f"  {name}: {value}" for name, value in arguments(waits.call)]
-        click.echo(safe("\n".join([f"Tool call: {waits.call.name}", *given])), err=True)
-        may_access, interactive = safe(access(waits.tool)), not self._yes and can_ask()
-        allowed = not interactive and waits.tool.read_only
+        given = [f"  {name}: {value}" for name, value in arguments(request.call)]
+        click.echo(safe("\n".join([f"Tool call: {request.call.name}", *given])), err=True)
+        may_access, interactive = safe(access(request.tool)), not self._yes and can_ask()
+        allowed = not interactive and request.tool.read_only
         if not allowed:
             click.echo(may_access if interactive else f"Refused. {may_access}", err=True)
             allowed = interactive and click.confirm("Run it?", default=False, err=True)

@@ -18,7 +18,7 @@ from click.shell_completion import CompletionItem
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.app.signals import ending, leave
 from tui.safe import DEBUG, bug_report, safe
-from tui.shell.options import has_terminal, meant, settings, shared
+from tui.shell.options import has_terminal, intended, settings, shared
 from tui.shell.standard_output import guard
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
@@ -190,7 +190,7 @@ def exit_code(error: SpecchatError) -> int:
 
 def _with_help(error: click.ClickException) -> str:
     """Return the message of click, followed by the help command unless it suggests something."""
-    if isinstance(error, click.NoSuchOption) and (name := meant(error)):
+    if isinstance(error, click.NoSuchOption) and (name := intended(error)):
         return f"No such option {error.option_name!r}. Did you mean {name!r}?"
     message, context = error.format_message(), getattr(error, "ctx", None)
     path = context.command_path if context else "specchat"

@@ -17,7 +17,7 @@ PENDING = 8
 EVERY_S = 0.1
 """Seconds between two updates: faster ones cannot be read."""
 SHARE = 10
-"""Times the cost of an update that pass before the next, so that the engine has the machine."""
+"""How many times longer than an update the pause after it is: the engine needs the processor."""
 
 
 class DiffPrinting:

@@ -74,12 +74,12 @@ def edit(
 
         by_file = rewrites(files, wish, writes=not prints)
         session = EditSession(console, chosen, interactive, prints, forces)
-        gaps = [gap for parts in by_file for gap in session.run(parts)]
+        reasons = [reason for parts in by_file for reason in session.run(parts)]
         if check:
             console.hide_progress()
             passed = session.check(check)
-    if gaps:
-        raise ModelError(" ".join(gaps))
+    if reasons:
+        raise ModelError(" ".join(reasons))
     if not passed:
         sys.exit(1)
 

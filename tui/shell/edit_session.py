@@ -96,17 +96,17 @@ class EditSession:
         """
         file = parts[0].file
         self._now[file] = file.data
-        gaps = [*filter(None, map(self._rewrite, parts))]
+        reasons = [*filter(None, map(self._rewrite, parts))]
         if self._prints:
             put(patch(file.path, file.data, self._now[file]))
-        elif file.path == STDIN and not gaps:
+        elif file.path == STDIN and not reasons:
             put(self._now[file])
-        return gaps
+        return reasons
 
     def check(self, command: str) -> bool:
         """Run the user's command; if it fails, offer to undo the changes."""
         written = {file: now for file, now in self._now.items() if now != file.data}
-        self._console.keeps = False
+        self._console.stoppable = False
         try:
             if not written or subprocess.run(command, shell=True, check=False).returncode == 0:
                 return True
@@ -151,7 +151,7 @@ class EditSession:
         console, request, path = self._console, self._settings.request(), rewrite.file.path
         if self._ready is None:
             setup = replace(console.pair(self._settings), measure=request.mode != "ars")
-            self._ready = console.run(setup, keeps=False)
+            self._ready = console.run(setup, stoppable=False)
         if self._settings.sources.get("temperature", DEFAULT) == DEFAULT:
             request = replace(request, sampling=replace(request.sampling, temperature=0.0))
         whole, part = map(self._console.count, (rewrite.file.text, rewrite.old))
@@ -188,7 +188,7 @@ class EditSession:
             request: of the whole answer.
             printing: shows the lines written so far.
             prefix: lines that the answer begins with.
-            tried: the words of what was put back before.
+            tried: the names that were put back before.
         """
         console, lines, back = self._console, [*prefix, ""], list[Restored]()
 
@@ -198,7 +198,7 @@ class EditSession:
                     console.show_waiting(event, str(rewrite.file.path))
                 case Decoded(tokens) if not back:
                     console.hide_progress()
-                    first = len(lines)  # that this event may complete
+                    first = len(lines)  # the first line that this event may complete
                     text = lines.pop() + "".join(token.text for token in tokens)
                     lines.extend(text.split("\n"))
                     printing.show(rewrite.so_far(lines[:-1]), len(lines) - 1)
@@ -224,7 +224,7 @@ class EditSession:
         return joined(finished, rest)
 
     def _show_warnings(self, file: TextFile, new: bytes, wish: str, gap: str = "") -> list[str]:
-        """Show, and return, the warnings on what a new version lacks, lost or broke."""
+        """Show the warnings on what a new version lacks, lost or broke; return them."""
         text, suffix = text_file.parse(file.path, new).text, file.path.suffix
         fragment = [f"This is only a fragment: {gap}."] if gap else []
         warnings = [*fragment, *review(suffix, file.text, text, wish)]
@@ -233,8 +233,8 @@ class EditSession:
         return warnings
 
     def _confirmed(self, file: TextFile, new: bytes, wish: str, fragment: bool) -> bytes:
-        """Ask whether to write a new version; return the content that the file is to have."""
-        self._console.keeps = False
+        """Ask whether to write a new version; return the content to write."""
+        self._console.stoppable = False
         while True:
             what = "Write this fragment to" if fragment else "Write"
             question = f"{what} {safe(str(file.path))}?  y yes · n no · e edit it first  "

@@ -45,8 +45,8 @@ class EngineConsole:
     def __init__(self, doing: str, protocol: Protocol = CHAT) -> None:
         self._doing, self._measures = doing, protocol is not CHAT
         self.interrupted = False
-        """Whether Ctrl-C was pressed while `keeps` was set."""
-        self.keeps = False
+        """Whether Ctrl-C was pressed while `stoppable` was set."""
+        self.stoppable = False
         """Whether the first Ctrl-C stops the job and keeps its result; the second one raises."""
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Called at the end, before the engine is closed."""
@@ -97,25 +97,25 @@ class EngineConsole:
                 self._loop.run(self._close())
 
     def run(
-        self, job: AnyJob, handle: Callable[[Any], None] | None = None, keeps: bool = True
+        self, job: AnyJob, handle: Callable[[Any], None] | None = None, stoppable: bool = True
     ) -> Any:
         """Run a job, and return its last event; `handle` gets every event.
 
-        `keeps` is whether the first Ctrl-C from now on only stops the job; the second one raises.
+        `stoppable` is whether the first Ctrl-C only stops the job; the second one raises.
 
         Raises:
             SpecchatError: it failed.
             Stopped: Ctrl-C ended the job.
         """
-        self.keeps = keeps
+        self.stoppable = stoppable
         end = self.wait(self._last_event(job, handle))
         if isinstance(end, Failed):
             raise self.error(end)
         return end
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text is to the loaded model; `run` says what is raised."""
-        counted: TokenCount = self.run(CountTokens("", text), keeps=False)
+        """Return how many tokens a text has for the loaded model; it raises what `run` raises."""
+        counted: TokenCount = self.run(CountTokens("", text), stoppable=False)
         return counted.tokens
 
     async def _last_event(self, job: AnyJob, handle: Callable[[Any], None] | None) -> Any:
@@ -133,7 +133,7 @@ class EngineConsole:
         return end
 
     def begin(self, job: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start a coroutine, which goes on whenever the console waits for something."""
+        """Start a coroutine, which runs while the console waits for something."""
         return self._loop.get_loop().create_task(job)
 
     def wait(self, job: Awaitable[T]) -> T:
@@ -157,7 +157,7 @@ class EngineConsole:
         self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
 
     def stop(self) -> None:
-        """Have the engine stop what was begun last; its last event still comes."""
+        """Stop the current job; its last event still comes."""
         if self._cancel is not None:
             self._cancel()
 
@@ -177,7 +177,7 @@ class EngineConsole:
             self._following.cancel()
 
     async def _close(self) -> None:
-        """Cancel what an interrupt left running, and close the engine."""
+        """Cancel a job that an interrupt left running, and close the engine."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
@@ -228,7 +228,7 @@ class EngineConsole:
                 signal.signal(number, handler)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.interrupted or not self.keeps:
+        if self.interrupted or not self.stoppable:
             raise KeyboardInterrupt
         self.interrupted = True
         self.stop()

@@ -84,7 +84,7 @@ ALIASES = {"lookahead": ("-k",), "target": ("--model", "-m"), "system": ("-s",)}
 """Other names of options, as other programs have them."""
 
 
-MEANT = {
+EQUIVALENTS = {
     "--n-predict": "--max-tokens", "--num-predict": "--max-tokens", "--length": "--max-tokens",
     "--max-length": "--max-tokens", "--context": "--ctx", "--context-size": "--ctx",
     "--ctx-size": "--ctx", "--num-ctx": "--ctx", "--n-ctx": "--ctx", "--ngl": "--gpu-layers",
@@ -94,15 +94,15 @@ MEANT = {
     "--image": "--file", "--think": "--thinking", "--reasoning": "--thinking", "--format": "--json",
     "--json-schema": "--schema", "--gbnf": "--grammar", "--continue": "--chat", "--dir": "--about",
 }  # fmt: skip
-"""Options of other programs, and what they are here."""
+"""Options of other programs, and their equivalents here."""
 
 
-def meant(error: click.NoSuchOption) -> str | None:
-    """Return the option that a wrong one means, or begins; None if it is not known."""
+def intended(error: click.NoSuchOption) -> str | None:
+    """Return the option that an unknown one stands for, or begins; None if it is not known."""
     typed = error.option_name
     params = error.ctx.command.params if error.ctx else []
     names = [name for param in params for name in param.opts if name.startswith("--")]
-    known = [name for name in names if name == MEANT.get(typed)]
+    known = [name for name in names if name == EQUIVALENTS.get(typed)]
     longer = known or [name for name in names if name.startswith(typed)]
     return longer[0] if len(longer) == 1 else None
 

@@ -72,22 +72,22 @@ def serve(
     machines can reach, a token is required, and generated if you set none. Ctrl-C ends it.
     """
     chosen, address, token = settings(options), _address(host), _token(token_file)
-    made = None if token or is_local(address) else secrets.token_urlsafe(24)
+    generated = None if token or is_local(address) else secrets.token_urlsafe(24)
     console = EngineConsole("looking for the models")
     with _bound(address, port) as listening, console.shown():
         setup, _ = chosen.setup(console.show_check)
         # Stored conversations are private: they must not be proposed to clients either.
         setup = replace(setup, recalls=False, snapshots=0, memory=MEMORY)
         forbid_connections()  # sockets that are bound may still listen
-        ready: Ready = console.run(setup, keeps=False)
+        ready: Ready = console.run(setup, stoppable=False)
         console.hide_progress()
         listening.listen()
-        guard = Guard(token or made, chosen.allow_origins)
+        guard = Guard(token or generated, chosen.allow_origins)
         name = name_of(chosen, setup)
         shown_address = f"[{address}]" if ":" in address else address
         root = f"http://{shown_address}:{listening.getsockname()[1]}"
         click.echo(f"{root}/v1")
-        announce(name, ready, made)
+        announce(name, ready, generated)
         if editor:
             _log(f"For {EDITORS[editor][0]}:")
             click.echo(safe(lines_for(editor, root, name)))
@@ -113,21 +113,21 @@ async def _serve(
     for number in {*ending()} - {signal.SIGINT}:
         asyncio.get_running_loop().add_signal_handler(number, end.set)
     console.stop_with(end.set)
-    console.keeps = True  # a second Ctrl-C does not wait
+    console.stoppable = True  # a second Ctrl-C does not wait
     usual, reads_ahead = settings.request(), lambda: settings.may_read_ahead
     callbacks = _report, _log, reads_ahead
     endpoint = Endpoint(console.engine, name, ready, usual, guard, *callbacks, strict)
     await listen(endpoint, listening, end, endpoint.stop)
 
 
-def announce(name: str, ready: Ready, made_token: str | None) -> None:
+def announce(name: str, ready: Ready, generated_token: str | None) -> None:
     """Print which models answer, and the generated token."""
     draft = ready.draft
     how = f", and {model_name(draft.name)} guesses" if draft else ""
     why = "" if draft else f" {ready.no_draft}"
     _log(f"{name} answers{how}. Ctrl-C stops the server.{why}")
-    if made_token:
-        _log(f"Others on the network can ask, with this token: {made_token}")
+    if generated_token:
+        _log(f"Others on the network can ask, with this token: {generated_token}")
 
 
 def name_of(settings: Settings, setup: EngineArgs) -> str:

@@ -32,7 +32,7 @@ def test_progress_says_what_the_lanes_wait_for(monkeypatch) -> None:
     lane = LaneEvent(1, 0.1, Prefilled("target", 256, 1024))
     over = LaneEvent(1, 0.2, Prepared(9, 0, 0))
 
-    def handled(job: object, handle, keeps: bool) -> None:
+    def handled(job: object, handle, stoppable: bool) -> None:
         begun = RaceReady((Failed("", ""), Failed("", "")))
         for event in (Loading("target", "tiny", 0.4), begun, lane, over):
             handle(event)

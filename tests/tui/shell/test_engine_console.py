@@ -67,7 +67,7 @@ def test_ctrl_c_raises_where_there_is_nothing_to_keep(console: EngineConsole) ->
         with pytest.raises(KeyboardInterrupt):
             press()
         with pytest.raises(KeyboardInterrupt) as raised:
-            console.run(Lockstep(()), press, keeps=False)
+            console.run(Lockstep(()), press, stoppable=False)
     assert raised.type is not Stopped
     assert not console.interrupted
     assert engine.closed

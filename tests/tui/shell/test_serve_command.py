@@ -126,7 +126,7 @@ def test_a_server_neither_recalls_stored_answers_nor_saves_what_it_reads(
 ) -> None:
     loaded: list[EngineArgs] = []
 
-    def run(console: EngineConsole, setup: EngineArgs, keeps: bool) -> None:
+    def run(console: EngineConsole, setup: EngineArgs, stoppable: bool) -> None:
         loaded.append(setup)
         raise ModelMissing("enough")
 
