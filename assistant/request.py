@@ -54,7 +54,7 @@ class EngineArgs:
     target: Path
     draft: Path | None = None
     n_ctx: int = 8192
-    threads: int | None = None  # None: one per physical core
+    threads: int | None = None  # None: one per core of `compute_cores`
     gpu_layers: int | None = None  # None: all, when this build can
     engine: EngineName | Literal["auto"] = "auto"  # auto: the one that is faster with this target
     recalls: bool = False  # whether stored answers are a draft source

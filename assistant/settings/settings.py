@@ -119,7 +119,7 @@ class Settings:
         None, "Context, in tokens; auto: as fits.", f"{NOW}: the models are loaded again",
         name="ctx", bounds=Range(256, 16_777_216), word="auto", variable=True, daily=True,
     )  # fmt: skip
-    threads: int | None = _machine("auto: one per physical core.", 1, 512)
+    threads: int | None = _machine("auto: one per physical core, without efficiency cores.", 1, 512)
     engine: EngineName | Literal["auto"] = _key(
         "auto", "auto: the faster one for the target.", RELOAD,
         words=("auto", *ENGINES), variable=True,

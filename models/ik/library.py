@@ -9,7 +9,7 @@ from models.engines import ENGINES, PACKAGES
 from models.errors import ModelError
 from models.ik import COMPILED, unsupported_reason, widest_batch
 from models.ik import bindings as c
-from models.machine import physical_cores
+from models.machine import compute_cores
 from models.native import native_log
 from models.native.engine import BATCH, POSITION_FIELDS, ContextSettings, EngineLibrary
 
@@ -42,13 +42,13 @@ def _context_params(settings: ContextSettings) -> Any:
 def _quantize(source: Path, path: Path) -> NoReturn:
     """Replace this process with the `llama-quantize` of the package, by exec."""
     files = str(source), str(path)
-    options = "--allow-requantize", "--pure", *files, "Q4_0", str(physical_cores())
+    options = "--allow-requantize", "--pure", *files, "Q4_0", str(compute_cores())
     os.execv(_quantizer(), [_quantizer(), *options])
 
 
 def _repack(source: Path, path: Path) -> list[str]:
     """Return the command; the type in it is ignored, each tensor has its own."""
-    return [_quantizer(), "--repack", str(source), str(path), "Q4_0", str(physical_cores())]
+    return [_quantizer(), "--repack", str(source), str(path), "Q4_0", str(compute_cores())]
 
 
 def _quantizer() -> str:

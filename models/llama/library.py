@@ -8,7 +8,7 @@ from typing import Any
 import llama_cpp.llama_cpp as c
 
 from models.engines import ENGINES, PACKAGES
-from models.machine import physical_cores
+from models.machine import compute_cores
 from models.native import native_log
 from models.native.engine import BATCH, POSITION_FIELDS, ContextSettings, EngineLibrary
 
@@ -60,7 +60,7 @@ def _devices() -> list[str]:
 
 def _quantize(source: Path, path: Path) -> str | None:
     params = c.llama_model_quantize_default_params()
-    params.nthread = physical_cores()
+    params.nthread = compute_cores()
     params.allow_requantize = True
     params.max_buf_size = MAX_TENSOR_BYTES
     params.pure = True  # including the head, which takes a good part of a small model's time

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from models.base import Logits
 from models.errors import ContextFull, ModelError
-from models.machine import physical_cores
+from models.machine import compute_cores
 from models.native.context import Context
 from models.native.engine import BATCH, ContextSettings
 from models.native.weights import Weights
@@ -27,7 +27,7 @@ class NativeModel:
         weights: loaded weights; they must outlive this.
         n_ctx: size of the context; at most that which the model was trained for.
         max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
-        threads: None is one per physical core, for one token and for batches alike.
+        threads: None is one per core of `compute_cores`, for one token and for batches alike.
         cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
 
     Raises:
@@ -237,7 +237,7 @@ def _rollback_slots(weights: Weights, max_rows: int) -> int:
 
 def _checked_threads(threads: int | None) -> int:
     if threads is None:
-        return physical_cores()
+        return compute_cores()
     if not 1 <= threads <= 512:
         raise ModelError(f"--threads must be in 1..512: {threads}")
     return threads

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import psutil
@@ -37,6 +39,43 @@ def test_a_file_that_was_touched_is_another_one(tiny_target, tmp_path):
     before = run(copy)[1]
     os.utime(copy, ns=(0, 1))
     assert run(copy)[1] != before
+
+
+HYBRID = {"cpu_core/cpus": "0-2,4\n"}
+for cpu, siblings in enumerate(["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6", "7"]):
+    HYBRID[f"system/cpu/cpu{cpu}/topology/thread_siblings_list"] = f"{siblings}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "allowed", "cores"),
+    [
+        (HYBRID, 8, 3),
+        (HYBRID, 3, 2),  # two threads of one core, and another core
+        ({**HYBRID, "cpu_core/cpus": "8-9"}, 8, 5),  # it may use no performance core
+        ({}, 8, 5),
+        ({}, 4, 4),
+    ],
+)
+def test_efficiency_cores_compute_nothing_where_there_are_others(
+    tmp_path, monkeypatch, files, allowed, cores
+):
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(machine, "DEVICES", tmp_path)
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: 5)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(allowed)}, raising=False)
+    assert machine.compute_cores() == cores
+
+
+@pytest.mark.parametrize(("printed", "cores"), [(b"4\n", 4), (b"", 8)])
+def test_macos_counts_the_performance_cores_of_apple_silicon(monkeypatch, printed, cores):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=printed))
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: 8)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(8)}, raising=False)
+    assert machine.compute_cores() == cores
 
 
 @pytest.mark.parametrize(("plugged", "says"), [(True, False), (False, True), (None, False)])

@@ -24,7 +24,7 @@ from models.errors import ModelError
 from models.files import checksum, places
 from models.files.locate import identify
 from models.files.stores import find
-from models.machine import physical_cores
+from models.machine import compute_cores
 from models.native import loaded, repacked
 from models.native.loaded import load_error
 from tui.formatting import size
@@ -120,7 +120,7 @@ def _other_engine(name: EngineName) -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding("cores", "ok", f"{physical_cores()} physical, one thread on each")
+    yield Finding("cores", "ok", f"{compute_cores()} used, one thread on each")
     memory, pair = psutil.virtual_memory(), catalog.DEFAULT
     need = pair.target.size + pair.draft.size + 1e9
     text = f"{size(memory.available)} of {size(memory.total)} free"

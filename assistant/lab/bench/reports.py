@@ -22,7 +22,7 @@ from assistant.lab.table import Cell, Interval, ResultTable
 from assistant.system import System
 from models.engines import PACKAGES
 from models.files.checksum import known_sha256
-from models.machine import physical_cores, processor
+from models.machine import compute_cores, processor
 
 PROMPTS = (
     ("kind", ""), ("system", ""), ("tokens/s", ".1f"), ("× ArS [95 %]", ".2f"), ("worst", ".2f"),
@@ -135,7 +135,7 @@ def surroundings(files: Mapping[str, Path]) -> dict[str, Any]:
     return {
         "machine": {
             "processor": processor(),
-            "cores": physical_cores(),  # that this process may use
+            "cores": compute_cores(),
             "memory": psutil.virtual_memory().total,
             "system": f"{uname.system} {uname.release} {uname.machine}",
         },
