@@ -12,7 +12,7 @@ Ids = npt.NDArray[np.intp]
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     """Return how many leading tokens two sequences have in common.
 
-    Slices are compared, never tokens one by one: contexts are long, and this is asked every round.
+    Slices are compared, never tokens one by one: contexts are long, and every round needs this.
     """
     a, b = (tokens if isinstance(tokens, list) else list(tokens) for tokens in (a, b))
     same, differ = 0, min(len(a), len(b))

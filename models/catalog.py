@@ -40,7 +40,7 @@ class GGUF:
     licence: str
     mirror: Mirror | None = None
     context: int | None = None  # tokens that it was made for
-    draft: str | None = None  # the name of what is listed to draft for it
+    draft: str | None = None  # the name of the model that is listed to draft for it
     active: float = 1.0  # the part of its weights that each token needs
 
     @property
@@ -100,7 +100,7 @@ _LINES = [line.split() for line in _TABLE.splitlines() if line and not line.star
 FILES |= {gguf.name: gguf for gguf in map(_listed, _LINES)}
 DEFAULT = Pair("default", FILES["qwen2.5-coder-1.5b"], FILES["qwen2.5-coder-0.5b"])
 LARGER = FILES["qwen2.5-coder-7b"]
-"""What answers better on a machine with more memory; the default's draft guesses for it, too."""
+"""A better target for machines with more memory; the default draft drafts for it, too."""
 PAIRS: tuple[Pair, ...] = (
     DEFAULT,
     *(

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from models.progress import CancelFlag, stop_if_asked
+from models.progress import CancelFlag, raise_if_cancelled
 
 ROOT = str(Path(__file__).parents[1])
 PR_SET_PDEATHSIG = 1
@@ -57,7 +57,7 @@ def run(
     ) as process:
         try:
             while True:
-                stop_if_asked(cancel)
+                raise_if_cancelled(cancel)
                 with suppress(subprocess.TimeoutExpired):
                     output, errors = process.communicate(timeout=POLL_S)
                     break
@@ -97,7 +97,7 @@ def forbid_connections() -> bool:
     libc.syscall.restype = ctypes.c_long
     if libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION) < _NETWORK_SINCE:
         return False
-    rules = (ctypes.c_uint64 * 2)(0, _BIND_AND_CONNECT_TCP)  # what is ruled of files, and of TCP
+    rules = (ctypes.c_uint64 * 2)(0, _BIND_AND_CONNECT_TCP)  # restricted of files, and of TCP
     size = ctypes.c_size_t(ctypes.sizeof(rules))
     ruleset = libc.syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0)
     if ruleset < 0:

@@ -50,7 +50,7 @@ def find_draft(
 ) -> tuple[Path | None, str | None]:
     """Return the file of the draft that is named, or else of the best one on this machine.
 
-    Without a file, the other is the reason.
+    If there is none, the second result is the reason.
     """
     if named == NO_DRAFT:
         return None, "No model guesses, as you asked."

@@ -5,9 +5,9 @@ Heterogeneous Vocabularies", algorithm 4: tokens with the same bytes are the sam
 the target lacks are never proposed.
 
 To compare two vocabularies of 150,000 tokens takes a second, so the result is stored. Its file
-holds 32-bit integers: the size of the target's vocabulary; for each of its tokens the draft's id,
-or -1 if it has none; then what the draft reads for each, as the ends of parts of a list of the
-draft's ids, and that list. A file that is not sound is made again.
+has 32-bit integers: the size of the target's vocabulary; for each of its tokens the draft's id, or
+-1 if it has none; then the tokens that the draft reads for each, as the ends of parts of a list of
+the draft's ids, and that list. An invalid file is made again.
 """
 
 from array import array
@@ -27,8 +27,8 @@ MIN_COVERAGE = 0.7  # the share of a text's tokens that a draft must have to be 
 SAMPLE = Path(__file__).with_name("coverage_sample.txt").read_bytes()
 """Code and prose by which the coverage of a draft's vocabulary is measured."""
 FOLDER = "mappings"
-MOST_FILES = 16
-"""The oldest leave beyond them; one has about two megabytes."""
+MAX_FILES = 16
+"""Beyond them, the oldest are removed; one has about two megabytes."""
 VERSION = 1  # of the format and of the rules by which tokens are the same
 
 SharedTokens = tuple[dict[int, int], int, Callable[[int], tuple[int, ...]] | None]
@@ -147,5 +147,5 @@ def _name(target: Header, draft: Header) -> str:
 
 def _remove_oldest(folder: Path) -> None:
     by_age = sorted(folder.iterdir(), key=lambda path: -path.stat().st_mtime_ns)
-    for path in by_age[MOST_FILES:]:
+    for path in by_age[MAX_FILES:]:
         path.unlink(missing_ok=True)

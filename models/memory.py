@@ -138,7 +138,7 @@ class Fit:
 
 
 def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
-    """Return the memory of a model with files of `size` bytes and room for `n_ctx` tokens."""
+    """Return the memory of a model with files of `size` bytes and a context of `n_ctx` tokens."""
     n_ctx, n_vocab = min(n_ctx, header.n_ctx_train or n_ctx), header.n_vocab or 0
     rows = 2 * (1 if drafts else ROWS) * n_vocab
     embedding = header.number("embedding_length") or 0

@@ -53,7 +53,7 @@ def silent(progress: Progress) -> None:
     """Report to nobody."""
 
 
-def stop_if_asked(cancel: CancelFlag | None) -> None:
+def raise_if_cancelled(cancel: CancelFlag | None) -> None:
     """Raise `Cancelled` once the flag is up."""
     if cancel is not None and cancel.raised:
         raise Cancelled

@@ -1,7 +1,7 @@
 """How fast an engine runs a file: `python -m assistant.lab.engine_trial ENGINE FILE ...`.
 
-It is found out in a separate process, as a process loads one engine; and a library that does not
-suit this processor, or a file that it dies of, ends no more than that.
+A separate process measures it, as a process loads one engine; and a library that does not suit this
+processor, or a file that it crashes on, ends only that process.
 """
 
 import sys
@@ -29,7 +29,7 @@ N_CTX = 512
 def compare(
     setup: EngineArgs, folder: Path, cancel: CancelFlag, emit: Callable[[EngineName], None]
 ) -> EngineChoice:
-    """Try all engines with a setup's target, and keep which is the fastest.
+    """Try all engines with a setup's target, and remember which is the fastest.
 
     Raises:
         Cancelled: `cancel` was raised.
@@ -49,7 +49,7 @@ def compare(
 
 
 def fastest(figures: Mapping[EngineName, EngineFigures], failures: list[str]) -> EngineChoice:
-    """Return the engine with the fastest typical answer, and why none of the others."""
+    """Return the engine with the fastest typical answer, and the reason."""
     if not figures:  # llama.cpp will say what is wrong with the file
         return EngineChoice("llama", " ".join(failures))
     best, *others = sorted(figures, key=lambda name: figures[name].answer_s)

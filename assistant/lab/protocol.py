@@ -54,7 +54,7 @@ class Lockstep:
 
 @dataclass(frozen=True, slots=True)
 class Prove:
-    """Compare SpS with ArS in every way there is, with a setup."""
+    """Compare SpS with ArS in all ways, with a setup."""
 
     setup: EngineArgs
     sampling: Sampling = field(default_factory=Sampling)
@@ -64,7 +64,7 @@ class Prove:
 
 
 LabJob = Job | Tune | Lockstep | Prove
-"""What the engine does where the laboratories are at hand."""
+"""The jobs of an engine with laboratories."""
 
 Layer = Literal["noise", "greedy", "seed", "turn", "restored", "samples"]
 FALSE_ALARM = 1e-6
@@ -73,7 +73,7 @@ FALSE_ALARM = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was compared."""
+    """One comparison."""
 
     layer: Layer
     what: str
@@ -123,7 +123,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """Everything that was found; if it is kept, it is in use from the next load on."""
+    """All measurements; if they are kept, they are in use from the next load on."""
 
     paths: tuple[Path, ...]  # of the target, and of the draft if there is one
     is_kept: bool  # False: other programs were too busy for figures that last

@@ -1,4 +1,4 @@
-"""A table of figures: what every laboratory hands to whoever shows it."""
+"""A table of figures, which laboratories return and clients show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

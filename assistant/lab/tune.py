@@ -28,8 +28,8 @@ def tune(job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> Tu
 
     Raises:
         ModelError: one of the pair cannot be used.
-        StorageError: what was found cannot be kept.
-        Cancelled: it was stopped; nothing was kept.
+        StorageError: the results cannot be saved.
+        Cancelled: it was stopped; nothing was saved.
     """
     choice = _compared(job.setup, cancel, emit)
     setup = replace(job.setup, engine=choice.engine)
@@ -83,9 +83,9 @@ def _compared(
 ) -> EngineChoice:
     """Return the engine to tune for: the faster one, where nothing else decides."""
 
-    def says(engine: EngineName) -> None:
+    def report(engine: EngineName) -> None:
         emit(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))
 
     if setup.cache is None or needed(setup) or loaded.in_use():
         return choose(setup)
-    return compare(setup, setup.cache, cancel, says)
+    return compare(setup, setup.cache, cancel, report)

@@ -4,7 +4,7 @@ from assistant.process.worker import Jobs, main
 
 
 def laboratories() -> Jobs:
-    """Return what this process can do: measure, prove, and all that a chat needs."""
+    """Return the jobs of this process: measurements, proofs, and all that a chat needs."""
     from assistant.engine.engine import HANDLERS  # native code, as in the chat's worker
     from assistant.lab.bench.trial_runner import TrialRunner
     from assistant.lab.protocol import LAB, Lockstep, Prove, Tune

@@ -10,7 +10,7 @@ from models.files.disk import JsonFile
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
-from models.progress import CancelFlag, Progress, Report, silent, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, raise_if_cancelled, silent
 
 _CHUNK = 1 << 20
 _Records = dict[str, tuple[int, int, int, str]]
@@ -33,7 +33,7 @@ def check(model: ModelFile, report: Report = silent, cancel: CancelFlag | None =
     """Read a whole file, even if its checksum is known, and return its sha256.
 
     Raises:
-        ModelError: it is not what was promised.
+        ModelError: it is not the promised one.
     """
     path, promised = model.path, model.promised_sha256
     digest = sha256(path, report, cancel)
@@ -67,7 +67,7 @@ def sha256(path: Path, report: Report = silent, cancel: CancelFlag | None = None
         with path.open("rb") as file:
             total = os.fstat(file.fileno()).st_size
             while chunk := file.read(_CHUNK):
-                stop_if_asked(cancel)
+                raise_if_cancelled(cancel)
                 digest.update(chunk)
                 done += len(chunk)
                 report(Progress(done, total, "checking"))

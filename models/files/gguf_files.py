@@ -40,7 +40,7 @@ def is_model(name: str) -> bool:
 
 
 def is_helper(name: str) -> bool:
-    """Whether a file's name is that of a part of another model; its header has the last word."""
+    """Whether a file's name is that of a part of another model; its header decides."""
     return _HELPER.fullmatch(name) is not None
 
 

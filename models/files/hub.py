@@ -16,7 +16,7 @@ from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
 
 from models.catalog import GGUF
 from models.errors import NetworkError, UsageError
-from models.progress import CancelFlag, Progress, Report, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, raise_if_cancelled
 
 CONNECT_S = 5.0  # short, so a missing network is noticed soon
 # Bytes are reported and written as they arrive, not in tens of megabytes: only then is a cancel
@@ -84,7 +84,7 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
             pass
 
         def update(self, count: int) -> None:
-            stop_if_asked(cancel)
+            raise_if_cancelled(cancel)
             self._done += count
             report(Progress(min(self._done, gguf.size), gguf.size, "from the hub"))
 

@@ -85,7 +85,7 @@ def _hub_file(reference: str, repo: str, revision: str | None, file: str) -> GGU
 
 
 def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GGUF:
-    """Return the cached file of a quantisation, or what to pull."""
+    """Return the cached file of a quantisation, or one to pull."""
     here = [file for name, file, _ in layout.scan() if name == repo]
     try:
         file = choose(repo, dict.fromkeys(here), label)
@@ -95,10 +95,10 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
 
 
 def _guess(reference: str) -> str:
-    """Suggest what was meant, first from this machine."""
-    meant = None if reference.startswith(("/", ".", "~")) else _alike(reference)
-    meant = meant or catalog.similar(reference)
-    return f"Did you mean {meant}?" if meant else "See what is here: specchat models list"
+    """Suggest a model with a similar name, first one on this machine."""
+    similar = None if reference.startswith(("/", ".", "~")) else _alike(reference)
+    similar = similar or catalog.similar(reference)
+    return f"Did you mean {similar}?" if similar else "See what is here: specchat models list"
 
 
 def _alike(name: str) -> str | None:
@@ -157,7 +157,7 @@ def _has(header: Header, label: str) -> bool:
 
 
 def _identity(header: Header) -> tuple[object, ...]:
-    """Return what all quantisations of a model share; a nameless one is only like itself."""
+    """Return an identity that all quantisations of a model share; without a name, only its own."""
     shape = header.layers, header.number("embedding_length"), header.n_vocab
     return header.architecture, *shape, _words(header.name) or header.path
 

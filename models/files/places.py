@@ -1,4 +1,4 @@
-"""Where things are on this machine."""
+"""The folders of specchat's files and of models on this machine."""
 
 import os
 import sys
@@ -29,7 +29,7 @@ def data_dir() -> Path:
 
 
 def cache_dir() -> Path:
-    """Return the folder of what can be made again."""
+    """Return the folder of files that can be made again."""
     home = _path(_HOME)
     return home / "cache" if home else user_cache_path(_APP, appauthor=False)
 

@@ -23,7 +23,7 @@ from models.files.gguf_files import choose, is_label, parts_of
 from models.files.locate import identify, resolve
 from models.files.places import hub_cache, models_dir
 from models.files.stores import find
-from models.progress import CancelFlag, Progress, Report, silent, stop_if_asked
+from models.progress import CancelFlag, Progress, Report, raise_if_cancelled, silent
 
 PART = ".specchat-part"
 """Suffix of a partial download's name; no model's name has it."""
@@ -103,7 +103,7 @@ def _fetched(gguf: GGUF, fetch: Fetch, report: Report, cancel: CancelFlag | None
         with _locked(lock, report, cancel):
             is_whole = path.is_file() and path.stat().st_size == gguf.size
             if not (is_whole and checksum.sha256_once(path) == gguf.sha256):
-                _transfer(gguf, path, fetch, report, cancel)  # nobody else has just done so
+                _transfer(gguf, path, fetch, report, cancel)  # no other program has just done so
             if gguf.repo is None or gguf.revision is None:
                 return path
             return layout.link(gguf.repo, gguf.revision, gguf.file, path)
@@ -128,12 +128,12 @@ def _transfer(
     done = part.stat().st_size if part.exists() else 0
     require_space(path.parent, gguf.size - done)
     if done > gguf.size:
-        _forget(part)
+        _remove_partial(part)
     if done != gguf.size:
         fetch(gguf, part, report, cancel)
     digest = checksum.sha256(part, report, cancel)
     if digest != gguf.sha256:
-        _forget(part)
+        _remove_partial(part)
         raise NetworkError(
             f"{gguf.file} arrived damaged: its sha256 is {digest[:12]}…, not "
             f"{str(gguf.sha256)[:12]}…. It was removed; pull again."
@@ -141,11 +141,11 @@ def _transfer(
     with part.open("rb") as file:
         os.fsync(file.fileno())
     part.replace(path)
-    _forget(part)
+    _remove_partial(part)
     checksum.remember(path, digest)
 
 
-def _forget(part: Path) -> None:
+def _remove_partial(part: Path) -> None:
     for path in part.parent.glob(f"{part.name}*"):
         shutil.rmtree(path, ignore_errors=True)
         path.unlink(missing_ok=True)
@@ -154,7 +154,7 @@ def _forget(part: Path) -> None:
 def _remove_stale(folder: Path) -> None:
     for part in folder.glob("[0-9a-f]" * 64 + PART):  # the folder may be the user's own
         if time.time() - part.stat().st_mtime > _STALE_S:
-            _forget(part)
+            _remove_partial(part)
 
 
 @contextmanager
@@ -164,7 +164,7 @@ def _locked(path: Path, report: Report, cancel: CancelFlag | None) -> Iterator[N
         try:
             lock.acquire(timeout=_POLL_S)
         except Timeout:
-            stop_if_asked(cancel)
+            raise_if_cancelled(cancel)
             report(Progress(0, 0, "waiting for another program to download it"))
     try:
         yield

@@ -80,10 +80,10 @@ class Snapshots:
         self._budget = budget
 
     def find(self) -> Iterator[FoundSnapshot]:
-        """Yield the snapshots there are."""
+        """Yield all snapshots of this identity."""
         for name in self._names(SUFFIX):
             with suppress(OSError, ValueError), self._open(name) as file:
-                yield FoundSnapshot(name, self._claims(file)[1])
+                yield FoundSnapshot(name, self._read_head(file)[1])
 
     def read(self, name: str) -> tuple[list[int], memoryview]:
         """Return the tokens and the state of a snapshot, and mark it as used.
@@ -93,7 +93,7 @@ class Snapshots:
             ValueError: it is damaged.
         """
         with self._open(name) as file:
-            checksum, tokens = self._claims(file)
+            checksum, tokens = self._read_head(file)
             file.seek(_SUMMED)
             data = memoryview(file.read())
         if blake2b(data, digest_size=_CHECKSUM).digest() != checksum:
@@ -133,7 +133,7 @@ class Snapshots:
         """Close the folder."""
         os.close(self._folder)
 
-    def _claims(self, file: BinaryIO) -> tuple[bytes, list[int]]:
+    def _read_head(self, file: BinaryIO) -> tuple[bytes, list[int]]:
         """Return the checksum and the tokens of a file, and leave it positioned after them.
 
         Raises:

@@ -16,7 +16,7 @@ from models.files.model_file import ModelFile
 from models.files.places import models_dir
 
 _JAN_PATH = re.compile(r"^model_path:[ \t]*['\"]?([^'\"\r\n]+)", re.MULTILINE)
-_MAX_NOTE_BYTES = 1 << 20
+_MAX_CONFIG_BYTES = 1 << 20
 OLLAMA = "ollama:"
 _OLLAMA_MODEL = "application/vnd.ollama.image.model"
 _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
@@ -137,7 +137,7 @@ def _blob(folder: Path, manifest: Path) -> Path | None:
 
 def _digest(manifest: Path) -> str:
     try:
-        layers = json.loads(_note(manifest))["layers"]
+        layers = json.loads(_small_text(manifest))["layers"]
         return next(str(layer["digest"]) for layer in layers if layer["mediaType"] == _OLLAMA_MODEL)
     except (ValueError, KeyError, TypeError, RecursionError, StopIteration):
         return ""
@@ -145,7 +145,7 @@ def _digest(manifest: Path) -> str:
 
 def _lm_studio() -> list[Path]:
     home = Path.home()
-    moved = _note(home / ".lmstudio-home-pointer").strip()
+    moved = _small_text(home / ".lmstudio-home-pointer").strip()
     homes = [Path(moved)] if os.path.isabs(moved) else []
     homes += [home / ".lmstudio", home / ".cache/lm-studio"]
     return [folder / "models" for folder in homes]
@@ -155,16 +155,16 @@ def _jan() -> Iterator[ModelFile]:
     """Yield Jan's models: each has a folder, and its path in `model.yml`."""
     for data in (*_shared("Jan/data"), Path.home() / "jan"):
         for models in (data / "llamacpp/models", data / "models"):
-            yield from _named_in_notes(data, models)
+            yield from _named_in_configs(data, models)
             yield from _in("Jan", [models])
 
 
-def _named_in_notes(data: Path, models: Path) -> Iterator[ModelFile]:
+def _named_in_configs(data: Path, models: Path) -> Iterator[ModelFile]:
     for folder, names in tree(models):
-        if "model.yml" in names and (match := _JAN_PATH.search(_note(folder / "model.yml"))):
+        if "model.yml" in names and (match := _JAN_PATH.search(_small_text(folder / "model.yml"))):
             path = data / match[1].strip()
             name = folder.relative_to(models).as_posix()
-            with suppress(ValueError):  # a null character in what the note says
+            with suppress(ValueError):  # a null character in the path
                 if os.path.isfile(path) and path.name.lower().endswith(".gguf"):
                     yield ModelFile(path, name, str(path), "Jan")
 
@@ -178,10 +178,10 @@ def _shared(folder: str) -> list[Path]:
     return [*mac, data / folder, config / folder]
 
 
-def _note(path: Path) -> str:
+def _small_text(path: Path) -> str:
     """Return the text of a small file; empty if there is none."""
     try:
-        if path.is_file() and path.stat().st_size <= _MAX_NOTE_BYTES:
+        if path.is_file() and path.stat().st_size <= _MAX_CONFIG_BYTES:
             return path.read_text(errors="replace")
     except OSError:
         pass

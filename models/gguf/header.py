@@ -107,7 +107,7 @@ class Header:
 
     @property
     def moves_cache(self) -> bool:
-        """Whether its KV cache is the same in a context of another size, and all of its state."""
+        """Whether a KV cache is all of its state, and is the same in a context of another size."""
         depends = "attention.sliding_window", "rope.scaling.original_context_length"
         return not self.is_recurrent and not any(map(self.number, depends))
 

@@ -77,7 +77,7 @@ class Stream:
         return self._data[start : self.position].decode("utf-8", "replace")
 
     def keys(self, count: int) -> Iterator[str]:
-        """Yield the keys of so many values; each value is to be read before the next key."""
+        """Yield the keys of `count` values; the caller reads each value before the next key."""
         for _ in range(count):
             yield str(self.text(_MAX_KEY))
 
@@ -120,7 +120,7 @@ class Stream:
         return array("i", self.since(start)).tolist()
 
     def _strings(self, count: int) -> Iterator[tuple[int, int]]:
-        """Yield where each of so many strings begins and ends."""
+        """Yield the start and the end of each of `count` strings."""
         self._claimed += count
         if self._claimed > _MAX_STRINGS:
             raise Malformed(f"it claims {self._claimed} strings")
@@ -180,7 +180,7 @@ _KINDS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
 
 @contextmanager
 def open_stream(path: Path) -> Iterator[Stream]:
-    """Return what follows the magic number of a GGUF file; a `ModelError` says what is wrong."""
+    """Open a GGUF file after its magic number; a `ModelError` says what is wrong."""
     with _open(path) as file:
         try:
             yield Stream(file, 4)

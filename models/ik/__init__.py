@@ -21,9 +21,9 @@ other types are right, and so are these in batches of up to `SOUND` tokens."""
 WHOLE = 128
 SOUND = 31
 COMPILED = Path(sys.prefix) / "native" / "lib" / "libllama.so"
-"""What `make native` compiles for this processor."""
+"""The library that `make native` compiles for this processor."""
 USED = COMPILED.parents[1] / "used"
-"""Exists if the compiled library is used; it holds the value of `here` when it was chosen."""
+"""Exists if the compiled library is used; it has the `conditions` under which it was chosen."""
 VARIABLE = "IK_LLAMA_CPP_LIB_PATH"
 """The package's own variable for the library that it loads; it has precedence."""
 
@@ -50,12 +50,12 @@ def widest_batch(header: Header) -> int | None:
 def compiled() -> Path | None:
     """Return the library to load instead of the wheel's; None: there is none for this machine."""
     with suppress(OSError):
-        if VARIABLE not in os.environ and {*USED.read_text().split()} <= here():
+        if VARIABLE not in os.environ and {*USED.read_text().split()} <= conditions():
             return COMPILED
     return None
 
 
-def here() -> set[str]:
+def conditions() -> set[str]:
     """Return the version, and the words of Linux for the processor and its features.
 
     Raises:

@@ -15,7 +15,7 @@ from models import catalog, child_process
 from models.drafts import find_target
 from models.engines import PACKAGES
 from models.errors import SpecchatError
-from models.ik import COMPILED, USED, VARIABLE, here
+from models.ik import COMPILED, USED, VARIABLE, conditions
 from models.progress import silent
 
 ENDS = {124: 1, 128: 4, 129: 1}
@@ -27,7 +27,7 @@ FASTER = 1.02
 CLEAR = 7
 """Turns that agree if no other program disturbs them. The majority decides."""
 ERROR = 0.25
-"""Relative difference of its logits from the wheel's that is allowed, as `measurement.ERROR`."""
+"""The relative difference of its logits from the wheel's that is allowed."""
 
 
 def compare(target: Path) -> str:
@@ -60,7 +60,7 @@ def compare(target: Path) -> str:
         result += f"; only {agree} of {TURNS} turns say so, run it again when nothing else runs"
     if votes <= TURNS // 2:
         return f"the wheel stays in use: {result}"
-    USED.write_text(" ".join(here()))
+    USED.write_text(" ".join(conditions()))
     return f"it is used from now on: {result}"
 
 

@@ -41,7 +41,7 @@ class Context:
         self._handle = self._open(settings)
         self._memory = self._c.llama_get_memory(self._handle)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
-        """Cells of the cache: what was asked for, padded to a multiple of 256."""
+        """Cells of the cache: as many as requested, padded to a multiple of 256."""
         self._batch = Batch(self._c)
         self.cached_tokens: list[int] = []
         """The tokens in the cache."""
@@ -112,7 +112,7 @@ class Context:
         if self.recurrent and code == ABORTED:
             self.recurrent.mark_broken()
             self.truncate(length)
-        elif code not in (NO_CELLS, ABORTED) or not self._forget_after(length):
+        elif code not in (NO_CELLS, ABORTED) or not self._remove_after(length):
             self.clear()
         if code == ABORTED:
             raise Cancelled
@@ -148,19 +148,19 @@ class Context:
         """Keep the first `length` tokens, or fewer if the model cannot roll back exactly there."""
         if self.recurrent:
             reached = self.recurrent.reach(len(self.cached_tokens), length)
-            if reached and self.recurrent.go_back(len(self.cached_tokens), reached):
+            if reached and self.recurrent.roll_back(len(self.cached_tokens), reached):
                 del self.cached_tokens[reached:]
             else:
                 self.clear()
             return
         if length == len(self.cached_tokens):
             return
-        if self._reaches_back(length) and self._forget_after(length):
+        if self._reaches_back(length) and self._remove_after(length):
             del self.cached_tokens[length:]
         else:
             self.clear()
 
-    def _forget_after(self, length: int) -> bool:
+    def _remove_after(self, length: int) -> bool:
         return bool(self._c.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1))
 
     def checkpoint(self) -> None:
@@ -180,15 +180,15 @@ class Context:
         return length > 0 and self._c.llama_memory_seq_pos_min(self._memory, SEQUENCE) <= needed
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Empty the cache."""
         self._c.llama_memory_clear(self._memory, False)
         self.cached_tokens.clear()
         if self.recurrent:
-            self.recurrent.forget()
+            self.recurrent.reset()
 
     def state(self) -> memoryview:
         """Return a copy of the cache."""
-        return state.copied(self._c, self._handle)
+        return state.copy_state(self._c, self._handle)
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
         """Replace the cache by a copy that `state` returned for `tokens`; return whether it worked.
@@ -196,7 +196,7 @@ class Context:
         If not, the cache is empty afterwards. Pass only what `state` returned.
         """
         self.clear()
-        if state.put_back(self._c, self._handle, copy, len(tokens)):
+        if state.set_state(self._c, self._handle, copy, len(tokens)):
             self.cached_tokens += tokens
             return True
         self.clear()

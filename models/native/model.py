@@ -155,7 +155,7 @@ class NativeModel:
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
         """Replace the cache by a copy that `state` returned for `tokens`; return whether it worked.
 
-        If not, the cache is empty afterwards. Pass only what `state` returned.
+        If not, the cache is empty afterwards. Pass only a copy by `state`.
         """
         with self._inside:
             self._grow(len(tokens))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from models.native.engine import EngineLibrary
 
 SMALLEST = 200_000_000
-"""Bytes of a file from which on a copy is worth its place; smaller ones load in half a second."""
+"""Bytes of a file from which on a copy is worth it; smaller ones load in half a second."""
 LIMIT = 12_000_000_000
 """Bytes of all copies; the ones that were used longest ago are removed."""
 DAY_S = 24 * 3600
@@ -75,7 +75,7 @@ def note_use(engine: "EngineLibrary", source: Path) -> None:
 
 
 def make_all_later() -> None:
-    """Have copies made of the models that this process has used, now that nobody waits for it."""
+    """Have copies made of the models that this process has used, at its end."""
     for source, engine in _used.items():
         make_later(engine, source)
 
@@ -103,7 +103,7 @@ def remove(limit: int = 0) -> None:
     """Remove copies until the rest, the ones used last, have at most `limit` bytes.
 
     One copy of a model stays: those for other builds of the library, as before an update, are
-    removed. So are copies of models that are gone, and what a killed program left there.
+    removed. So are copies of models that are gone, and files that a killed program left there.
 
     Raises:
         OSError: one cannot be removed.
@@ -135,10 +135,10 @@ def copied_bytes(source: Path | None = None) -> int:
 
 
 def note(name: str, copy: Copy) -> None:
-    """Store what is known of a copy.
+    """Store the record of a copy.
 
     Raises:
-        OSError: that cannot be written.
+        OSError: it cannot be written.
     """
     _file().update(lambda known: {**(known or {}), name: copy})
 

@@ -1,4 +1,4 @@
-"""Make a copy of a model whose weights lie as the kernels want them, and check what it computes.
+"""Make a copy of a model whose weights lie as the kernels want them, and check its logits.
 
 `python -m models.native.repacking SOURCE` does so for ik_llama.cpp, with the lowest priority.
 """
@@ -30,7 +30,7 @@ SPARE = 10_000_000_000
 TIMES_SIZE = 1.5
 """The memory that it takes to check a copy, by the size of the model."""
 _BATCHES = (30, 1), (31, 1), (33, 2), (37, 4)
-"""What a copy is checked with: how many tokens have been read after each batch, and its rows."""
+"""The batches of the check: how many tokens have been read after each, and its rows."""
 
 
 def make(engine: EngineLibrary, source: Path) -> Path | None:

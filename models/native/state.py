@@ -11,7 +11,7 @@ _BYTES = ctypes.POINTER(ctypes.c_uint8)
 _PARTIAL = 1  # LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: without the cells of attention
 
 
-def copied(c: Any, context: int, partial: bool = False) -> memoryview:
+def copy_state(c: Any, context: int, partial: bool = False) -> memoryview:
     """Return a copy of a context's state; `partial` is only the recurrent part."""
     flags = _PARTIAL if partial else 0
     capacity = c.llama_state_seq_get_size_ext(context, SEQUENCE, flags)
@@ -21,10 +21,10 @@ def copied(c: Any, context: int, partial: bool = False) -> memoryview:
     return state[:size].data
 
 
-def put_back(c: Any, context: int, state: memoryview, count: int, partial: bool = False) -> bool:
-    """Put a copy of `count` tokens back; after a failure the context's contents are undefined.
+def set_state(c: Any, context: int, state: memoryview, count: int, partial: bool = False) -> bool:
+    """Restore a copy of `count` tokens; after a failure the context's contents are undefined.
 
-    Pass only what `copied` returned: a library does not detect every other sequence of bytes.
+    Pass only a copy by `copy_state`: a library does not detect every other sequence of bytes.
     """
     flags, set_data = _PARTIAL if partial else 0, c.llama_state_seq_set_data_ext
     data, memory = np.frombuffer(state, np.uint8), c.llama_get_memory(context)
@@ -48,7 +48,7 @@ class RecurrentState:
     """The recurrent state of one text, and how far it can be rolled back.
 
     llama.cpp may keep the states after the last tokens of a batch, one slot each, and can restore
-    one of them at no cost, once for each batch. Asked for more, it restores slots of an earlier
+    one of them at no cost, once for each batch. A second time, it restores slots of an earlier
     batch and reports success; so the valid slots are counted here. To roll back anywhere else, the
     last copy of the state is restored.
     """
@@ -75,9 +75,9 @@ class RecurrentState:
         """Copy the state after all `cached` tokens; the empty state needs no copy."""
         if not cached or (self._copy and self._copy.length == cached):
             return
-        self._copy = _Copy(cached, copied(self._c, self._context, partial=True))
+        self._copy = _Copy(cached, copy_state(self._c, self._context, partial=True))
 
-    def go_back(self, cached: int, length: int) -> bool:
+    def roll_back(self, cached: int, length: int) -> bool:
         """Roll back to a `length` that `reach` returned; after a failure the cache is undefined."""
         if cached == length and self._filled >= 0:
             return True
@@ -85,13 +85,13 @@ class RecurrentState:
         if cached - length > fresh:
             assert self._copy  # `reach` returned its length
             copied_length, copy = self._copy
-            return put_back(self._c, self._context, copy, copied_length, partial=True)
+            return set_state(self._c, self._context, copy, copied_length, partial=True)
         if self._copy and self._copy.length > length:
             self._copy = None
         return bool(self._c.llama_memory_seq_rm(self._memory, SEQUENCE, length, -1))
 
-    def forget(self) -> None:
-        """Drop the copy and all slots: the cache was emptied, or holds another text."""
+    def reset(self) -> None:
+        """Drop the copy and all slots: the cache was emptied, or has another text."""
         self._filled, self._copy = 0, None
 
     def mark_broken(self) -> None:

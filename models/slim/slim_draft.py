@@ -105,7 +105,7 @@ def default_tokens() -> tuple[Ids, int]:
 def default_draft(report: Report) -> Path | None:
     """Return the default target's own draft, made now unless there is one.
 
-    `report` is told how long it took, or why none can be made: then the draft is used unchanged.
+    `report` receives how long it took, or why it failed: then the draft is used unchanged.
     """
     target = identify(catalog.DEFAULT.target.name)
     if here := made_here(target):

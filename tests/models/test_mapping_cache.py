@@ -90,7 +90,7 @@ def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(pair, tmp_pa
 
 
 def test_the_oldest_files_leave(pair, tmp_path, monkeypatch):
-    monkeypatch.setattr(mapping, "MOST_FILES", 2)
+    monkeypatch.setattr(mapping, "MAX_FILES", 2)
     for stamp in range(1, 5):
         os.utime(pair[1].path, ns=(stamp, stamp))
         cached_mapping(*pair, tmp_path)

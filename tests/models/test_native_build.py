@@ -37,7 +37,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     packages = PACKAGES["ik"].folder.parent  # the library looks among them for what it needs
     (tmp_path / "native").symlink_to(packages)
     monkeypatch.delenv(ik.VARIABLE)
-    (tmp_path / "used").write_text(" ".join(ik.here()))
+    (tmp_path / "used").write_text(" ".join(ik.conditions()))
     for module in (ik, native_build):
         monkeypatch.setattr(module, "COMPILED", tmp_path / "native/ik_llama_cpp/lib/libllama.so")
         monkeypatch.setattr(module, "USED", tmp_path / "used")
@@ -64,7 +64,7 @@ def test_one_that_cannot_be_loaded_leaves_its_place_to_the_wheels(place, tiny_ta
 
 
 def test_another_version_or_a_processor_without_a_feature_does_without_it(place, monkeypatch):
-    features = ik.here()
+    features = ik.conditions()
     (place / "used").write_text(" ".join(features - {"fpu"}))
     assert ik.compiled() == ik.COMPILED
     (place / "used").write_text(" ".join(features | {"avx1024"}))

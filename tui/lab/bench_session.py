@@ -11,7 +11,7 @@ import click
 
 from assistant.engine.engine_choice import with_engines
 from assistant.lab.bench.answers import Compared, RunAnswer
-from assistant.lab.bench.plan import Asked
+from assistant.lab.bench.plan import BenchItem
 from assistant.lab.bench.reports import surroundings
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.lab.table import ResultTable
@@ -35,7 +35,7 @@ def measure(
     command: str,
     settings: Settings,
     systems: Sequence[System],
-    questions: Iterable[Asked],
+    questions: Iterable[BenchItem],
     report: Callable[[Sequence[RunAnswer]], list[ResultTable]],
     options: Mapping[str, Any],
 ) -> None:
@@ -89,7 +89,7 @@ def _about(
     settings: Settings,
     systems: Sequence[System],
     setups: Mapping[str, EngineArgs],
-    questions: Sequence[Asked],
+    questions: Sequence[BenchItem],
 ) -> dict[str, Any]:
     """Return everything that the results depend on."""
     first = setups[systems[0].name]
@@ -111,7 +111,7 @@ def _about(
 
 
 def _measured(
-    questions: Sequence[Asked], setups: Mapping[str, EngineArgs], settings: Settings
+    questions: Sequence[BenchItem], setups: Mapping[str, EngineArgs], settings: Settings
 ) -> Iterator[Iterator[RunAnswer]]:
     """Yield the answers of each lockstep, showing the progress."""
     console, started, printed_at = EngineConsole("starting", protocol=LAB), monotonic(), 0.0
@@ -129,7 +129,7 @@ def _measured(
             yield question.answers(compared)
 
 
-def _trial(question: Asked, system: System, setup: EngineArgs, settings: Settings) -> Trial:
+def _trial(question: BenchItem, system: System, setup: EngineArgs, settings: Settings) -> Trial:
     text, suffix = question.question.text, question.question.suffix
     instructions = settings.system if suffix is None else None
     system_message = (Message("system", instructions),) if instructions else ()

@@ -1,4 +1,4 @@
-"""Answers that were measured, as the file of a run keeps them, and what they come to together."""
+"""Measured answers, as the file of a run has them, and their sums."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from functools import reduce
 from assistant.stats import Stats
 
 ALL = "all"  # stands for a kind: questions of all kinds together
-Place = tuple[str, str]  # the kind and the name of a question
+QuestionKey = tuple[str, str]  # the kind and the name of a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What came of trials in lockstep, in their order; a text says why one failed."""
+    """The outcomes of trials in lockstep, in their order; a text says why one failed."""
 
     outcomes: tuple[Measured | str, ...]  # empty: of a trial in another process
 
     def joined(self, others: "Iterable[Compared]") -> "Compared":
-        """Return what came of all trials, from what their processes say."""
+        """Return the outcomes of all trials, from those of each process."""
         columns = zip(self.outcomes, *(other.outcomes for other in others), strict=True)
         return Compared(tuple(next(filter(None, column)) for column in columns))
 
@@ -87,9 +87,9 @@ class Totals:
         return reference_s / own_s
 
 
-def sums(answers: Iterable[RunAnswer], system: str, kind: str = ALL) -> dict[Place, Totals]:
+def sums(answers: Iterable[RunAnswer], system: str, kind: str = ALL) -> dict[QuestionKey, Totals]:
     """Return a system's answers to questions of a kind; those that failed are left out."""
-    by_question: dict[Place, list[Measured]] = {}
+    by_question: dict[QuestionKey, list[Measured]] = {}
     for answer in answers:
         is_asked = answer.system == system and kind in (answer.kind, ALL)
         if is_asked and answer.measured and answer.measured.stats.decode_s:
@@ -104,7 +104,7 @@ def together(totals: Iterable[Totals]) -> Totals:
 
 def matched(
     answers: Sequence[RunAnswer], system: str, reference: str, kind: str = ALL
-) -> dict[Place, tuple[Totals, Totals]]:
+) -> dict[QuestionKey, tuple[Totals, Totals]]:
     """Return two systems' answers to the questions of a kind that both have answered."""
     own, other = sums(answers, system, kind), sums(answers, reference, kind)
     return {key: (own[key], other[key]) for key in own if key in other}

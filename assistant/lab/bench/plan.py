@@ -20,13 +20,13 @@ DATA = Path(__file__).with_name("data")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt, and what its answer can be judged by."""
+    """A prompt, and the reference that its answer is compared with."""
 
     name: str
     kind: str
     text: str
     reference: str | None = None  # a summary to compare with, or what stood in the gap
-    suffix: str | None = None  # what follows a gap that the answer fills; the text stands before it
+    suffix: str | None = None  # the text after a gap that the answer fills
 
 
 def bundled(name: str) -> list[Question]:
@@ -61,7 +61,7 @@ def questions_of(path: Path) -> list[Question]:
 
 
 def first_of_each(questions: Sequence[Question], count: int | None) -> list[Question]:
-    """Return the first `count` questions of each kind, the kinds in the order of their coming."""
+    """Return the first `count` questions of each kind, the kinds in the order of the questions."""
     by_kind: dict[str, list[Question]] = {}
     for question in questions:
         by_kind.setdefault(question.kind, []).append(question)
@@ -93,7 +93,7 @@ def _question(line: str, where: str) -> Question:
 
 
 DEFAULT = "ars,sps=4,auto"
-FORM = (
+USAGE = (
     "write ars, auto, sps[=K], or draft sources and K, as in model=4 or suffix+model=3, after "
     "[ENGINE:][TARGET:], as in ik:auto, f16:ars or llama:q4_0:sps=3"
 )
@@ -114,7 +114,7 @@ SEPARATOR = " · "
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BenchItem:
     """A question to several systems."""
 
     question: Question
@@ -125,7 +125,7 @@ class Asked:
     max_tokens: int | None = None  # None: as many as usual
 
     def answers(self, compared: Compared) -> Iterator[RunAnswer]:
-        """Yield what came of it."""
+        """Yield the answers from their outcomes."""
         name, kind = self.question.name, self.question.kind
         for system, outcome in zip(self.systems, compared.outcomes, strict=True):
             result = (None, outcome) if isinstance(outcome, str) else (outcome,)
@@ -141,7 +141,7 @@ def systems(text: str) -> tuple[System, ...]:
         UsageError: it is invalid; the text says how to write it.
     """
     known = SOURCES + BASELINES
-    listed = [read(part.strip(), "system", FORM, known) for part in text.split(",")]
+    listed = [read(part.strip(), "system", USAGE, known) for part in text.split(",")]
     names = [system.name for system in listed]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"{twice} is listed twice.")
@@ -169,22 +169,22 @@ def interleaved(
     sampling: Sampling,
     repeats: int = 1,
     seed: int | None = None,
-) -> Iterator[Asked]:
+) -> Iterator[BenchItem]:
     """Yield every question `repeats` times, with the seed of its repeat.
 
-    The next one has the opposite order of systems: it is nobody's advantage to come first.
+    The order of systems is reversed for each next question, so that none has an advantage.
     """
     order = tuple(ways)
     for repeat in range(repeats):
         for question in questions:
             own = None if seed is None else seed + repeat
             limit = None if question.suffix is None else SUGGESTION
-            yield Asked(question, order, sampling, own, repeat, limit)
+            yield BenchItem(question, order, sampling, own, repeat, limit)
             order = order[::-1]
 
 
 def paper_systems(labels: Sequence[str]) -> tuple[System, ...]:
-    """Return all that answer: ArS, lookaheads, other drafts, auto, and ArS with other files."""
+    """Return all systems: ArS, lookaheads, other drafts, auto, and ArS with other files."""
     tables = [f"{draft}=1" for draft in DRAFTS[1:]]
     names = ["ars", *(f"model={k}" for k in LOOKAHEADS), *tables, "auto"]
     return systems(",".join([*names, *(f"{label}:ars" for label in labels)]))
@@ -192,7 +192,7 @@ def paper_systems(labels: Sequence[str]) -> tuple[System, ...]:
 
 def paper_questions(
     tasks: Sequence[Question], mixed: Sequence[Question], ways: Sequence[System]
-) -> Iterator[Asked]:
+) -> Iterator[BenchItem]:
     """Yield all questions with their systems.
 
     Args:
@@ -217,7 +217,7 @@ def task_and_sampling(kind: str) -> tuple[str, str]:
     return task, sampling
 
 
-def _arm(name: str, questions: Sequence[Question], ways: Sequence[System]) -> Iterator[Asked]:
+def _arm(name: str, questions: Sequence[Question], ways: Sequence[System]) -> Iterator[BenchItem]:
     for arm in interleaved(questions, ways, SAMPLINGS[name]):
         kind = arm.question.kind
         question = replace(arm.question, kind=f"{kind}{SEPARATOR}{name}")

@@ -1,4 +1,4 @@
-"""The tables of `bench`, with the papers' own: how sure figures are, and what they depend on."""
+"""The tables of `bench`, those of the papers included: figures with intervals and conditions."""
 
 import os
 import platform
@@ -65,9 +65,9 @@ def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Res
 def infill(
     answers: Sequence[RunAnswer], systems: Sequence[System], middles: Mapping[str, str]
 ) -> list[ResultTable]:
-    """Return the speeds, and how often the first line of an answer is what stood in the gap.
+    """Return the speeds, and how often the first line of an answer is that of the original text.
 
-    `middles` are what stood there, by the question's name.
+    `middles` are the original texts of the gaps, by the question's name.
     """
     rows: list[list[Cell]] = []
     for name in (system.name for system in systems):
@@ -85,7 +85,7 @@ def _first_line(text: str) -> str:
 
 
 def sweep(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[ResultTable]:
-    """Return what each lookahead comes to, by kind of question; ArS has 0."""
+    """Return the times of each lookahead, by kind of question; ArS has 0."""
     rows: list[list[Cell]] = []
     for kind in kinds(answers):
         for system in systems:
@@ -129,7 +129,7 @@ def geometric_mean(ratios: Sequence[float]) -> Interval:
 
 
 def surroundings(files: Mapping[str, Path]) -> dict[str, Any]:
-    """Return this computer, the versions of all that computes, and the files, given by role."""
+    """Return this machine, the versions of all libraries that compute, and the files, by role."""
     uname = platform.uname()
     libraries = ("specchat", *(package.name for package in PACKAGES.values()), "numpy")
     return {
@@ -236,7 +236,7 @@ def _alphas(answers: Sequence[RunAnswer]) -> list[tuple[str, str, Interval, floa
 
 
 def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[list[Cell]]:
-    """Return every lookahead of the model by task: what was measured, and what formulas say."""
+    """Return every lookahead of the model by task: the measured figures, and those of formulas."""
     rows: list[list[Cell]] = []
     for kind, alpha in rates.items():
         for k in plan.LOOKAHEADS:

@@ -1,4 +1,4 @@
-"""Measure several answers in lockstep, each with models that stay loaded, or with baselines."""
+"""Measure several answers in lockstep; their models stay loaded, and baselines may draft."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ class FrequencySource:
         self._known = list(tokens)
 
     def offer(self, tokens: Sequence[int], limit: int) -> Rows | None:
-        """Offer a row if anything ever followed what is last."""
+        """Offer a row if anything ever followed the last tokens."""
         return Rows(self.name) if self._before(tokens, len(tokens)) in self._followers else None
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
@@ -104,7 +104,7 @@ class Recording(Controller):
     steps_s = 0.0
 
     def observe(self, cost: RoundCost) -> None:
-        """Note what a round's draft took, without any reading between rounds."""
+        """Add the time of a round's draft, without its prefill between rounds."""
         self.steps_s += cost.draft_s
         super().observe(cost)
 
@@ -115,17 +115,17 @@ class TrialLane(NamedTuple):
     runner: Runner
     ready: events.Ready
     recording: Recording | None  # of the system, for all its answers; None without costs
-    before_s: float  # what the draft's steps of earlier answers took
+    before_s: float  # seconds of the draft's steps in earlier answers
 
-    def measured(self, heard: Iterable[events.AnswerEvent]) -> Measured | str:
-        """Return what came of it, or why nothing did where others may still be measured.
+    def measured(self, answer_events: Iterable[events.AnswerEvent]) -> Measured | str:
+        """Return the measured answer, or why it failed if others may still be measured.
 
         Raises:
             ModelError: the models could not continue.
             Cancelled: it was stopped.
         """
         pace = dict[int, float]()
-        for event in heard:
+        for event in answer_events:
             match event:
                 case events.Decoded(stats=stats):
                     pace.setdefault(stats.generated_tokens, stats.decode_s)
@@ -142,16 +142,16 @@ class TrialLane(NamedTuple):
 
 
 class TrialRunner:
-    """Measure answers; what they need is loaded once, and stays until it is closed.
+    """Measure answers; their models are loaded once, and stay until it is closed.
 
     Each system of a lockstep has contexts, sources and costs of its own, as if it were alone; only
     weights are shared. Its clock stands while it waits. It waits for `STRIDE` tokens of the others:
     short compared with changes in the machine's speed, long compared with refilling the processor's
     caches.
 
-    The one with the fewest tokens goes first. So all are at the same position of their
-    answers, after contexts of the same length, whatever the machine does; and no fast one ends
-    early and leaves the slow ones to another minute.
+    The system with the fewest tokens goes first. So all are at the same position of their answers,
+    after contexts of the same length; and no fast one ends early and leaves the slow ones to
+    another minute.
     """
 
     def __init__(self, state: EngineState) -> None:
@@ -161,11 +161,11 @@ class TrialRunner:
         self._controllers: dict[tuple[EngineArgs, str], Recording] = {}
 
     def measure(self, job: Lockstep) -> Compared:
-        """Answer as after loading: the caches hold what every conversation begins with.
+        """Measure answers as after loading: the common prefix of conversations is cached.
 
-        An answer's time begins when the target has read the prompt, and ends with the last token.
-        Everything between is in it: evaluations, the draft's reading of the prompt and its steps,
-        warping, verifying, text. Loading and the target's reading are not.
+        An answer's time begins when the target's prefill has ended, and ends with the last token.
+        Everything between is in it: evaluations, the draft's prefill and its steps, warping,
+        verifying, text. Loading and the target's prefill are not.
 
         Raises:
             ModelError: the models cannot be loaded, or cannot continue.
@@ -178,14 +178,13 @@ class TrialRunner:
         if job.part is not None:
             await_step = self._state.await_step
             self._state.emit(events.RaceReady(tuple(lane.ready for lane in lanes.values())))
-        heard: dict[int, list[events.AnswerEvent]] = {number: [] for number in numbers}
-        for lap in in_turns([lane.runner for lane in lanes.values()], _strides, await_step):
-            heard[lap.lane].append(lap.event)
+        by_lane: dict[int, list[events.AnswerEvent]] = {number: [] for number in numbers}
+        for step in in_turns([lane.runner for lane in lanes.values()], _strides, await_step):
+            by_lane[step.lane].append(step.event)
             if job.part is not None:
-                self._state.emit(
-                    events.LaneEvent(lap.lane, _strides(lanes[lap.lane].runner), lap.event)
-                )
-        outcomes = {i: lane.measured(heard[i]) for i, lane in lanes.items()}
+                strides = _strides(lanes[step.lane].runner)
+                self._state.emit(events.LaneEvent(step.lane, strides, step.event))
+        outcomes = {i: lane.measured(by_lane[i]) for i, lane in lanes.items()}
         return Compared(tuple(outcomes.get(i, "") for i in range(len(setups))))
 
     def close(self) -> None:
@@ -208,13 +207,13 @@ class TrialRunner:
         assistant.controller = recording
         for model in (assistant.target, assistant.draft):
             if model:
-                model.logits([0])  # forgets the prompt
-        steering = Control(request.mode, request.lookahead)
-        steering.cancel = self._state.control.cancel
+                model.logits([0])  # removes the prompt from the cache
+        control = Control(request.mode, request.lookahead)
+        control.cancel = self._state.control.cancel
         if recording:
-            assistant.prefill_common_prefix(steering)
+            assistant.prefill_common_prefix(control)
         before_s = recording.steps_s if recording else 0.0
-        return TrialLane(Runner(number, assistant, request, steering), ready, recording, before_s)
+        return TrialLane(Runner(number, assistant, request, control), ready, recording, before_s)
 
     def _assistant(self, setup: EngineArgs, others: int) -> tuple[Assistant, events.Ready]:
         if (setup, others) not in self._assistants:

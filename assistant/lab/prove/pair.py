@@ -1,4 +1,4 @@
-"""The pair that is proved, and texts that remember what their tokens were drawn from."""
+"""The pair that is proved, and texts with the rows that their tokens were drawn from."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,12 +34,12 @@ class ProvedPair:
         self._chat = assistant.chat
 
     def prompt(self, question: str, prefix: str = "") -> list[int]:
-        """Return the tokens of a question, and of an answer that has been prefix."""
+        """Return the tokens of a question, and of an answer that begins with `prefix`."""
         turns = [Message("user", question), *([Message("assistant", prefix)] if prefix else [])]
         return self._chat.encode(turns)
 
     def start(self, prompt: Sequence[int]) -> "DecodedText":
-        """Return a text of which only the prompt has been read, except its last token."""
+        """Return a text without an answer; its prompt is evaluated except for the last token."""
         emptied(self.target).logits(prompt[:-1], rows=0)
         return DecodedText(list(prompt), len(prompt))
 
@@ -60,9 +60,9 @@ def decoded(
     warp: Warp,
     has_begun: bool = False,
 ) -> Iterator[Round]:
-    """Yield the rounds by which a chat continues `tokens`, until `length` more are there.
+    """Yield the rounds by which a chat continues `tokens` by `length` more.
 
-    No source is asked for the first token of an answer that has not `begun`.
+    No source proposes the first token of an answer, unless it `has_begun`.
     """
     start, limit = 0 if has_begun else len(tokens), len(tokens) + length
     rounds = Rounds(
@@ -73,7 +73,7 @@ def decoded(
 
 
 class RecordingModel:
-    """A model whose last rows are kept."""
+    """A model that records its last rows."""
 
     def __init__(self, model: Model) -> None:
         self._model: Any = model
@@ -103,14 +103,14 @@ class DecodedText:
 
     tokens: list[int]
     start: int  # where the answer begins
-    rows: dict[int, Logits] = field(default_factory=dict)  # by place: what its token was drawn from
+    rows: dict[int, Logits] = field(default_factory=dict)  # by index, that its token was drawn from
     batches: list[tuple[int, int, int]] = field(default_factory=list)
     """Of each evaluation: the index of its first row, its rows, and how many of them were used."""
     accepted: int = 0
     proposed: int = 0
 
     def add(self, round_: Round, rows: Logits) -> None:
-        """Note what a round's tokens, which are the last ones, were drawn from."""
+        """Add the rows that a round's tokens, which are the last ones, were drawn from."""
         used = len(round_.tokens)
         start = len(self.tokens) - used
         self.batches.append((start, len(rows), used))
@@ -120,6 +120,6 @@ class DecodedText:
 
 
 def emptied(model: Model) -> Model:
-    """Return a model that has forgotten everything."""
+    """Return a model after emptying its cache."""
     model.logits([0], rows=0)
     return model

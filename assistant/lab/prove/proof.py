@@ -28,10 +28,10 @@ from assistant.request import RULES, Request, Sampling
 from models.errors import Cancelled, ModelError
 
 TOKENS = 3  # tokens of a sample: two may be proposed, and one follows
-NARROW = 4  # tokens that a row keeps, so that answers begin alike
+NARROW = 4  # tokens of a row, so that answers begin alike
 LIKELIEST, HOTTEST = 0.5, 60.0
-"""What the first row's best token may have, so that much is left to chance, and the temperature
-that may take."""
+"""The highest probability of the first row's best token, so that much is left to chance, and the
+highest temperature for that."""
 Text = tuple[int, ...]
 
 
@@ -63,7 +63,7 @@ def as_it_is(row: Any, _history: Sequence[int]) -> Row:
 
 
 def recalling(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
-    """Return a source that knows a prompt and keeps each row that it computes; or one that copies.
+    """Return a source that caches each row that it computes after a prompt; or one that copies.
 
     It reads the prompt now: the policy would not wait for a draft model's prefill.
     """
@@ -80,10 +80,9 @@ class Sampler:
     """Answer one prompt again and again, with the sources of one chat.
 
     Nothing is seeded, as in most answers: they come from the rounds of mode auto, with its
-    controller and all sources. The target's rows are computed token by token, once, and kept: so
-    answers take no time, their law is known exactly, and no noise of batches is in it. By the
-    promise they are independent, whatever the controller and the sources learn from one to the
-    next.
+    controller and all sources. The target's rows are computed token by token, once, and cached: so
+    answers take no time, their law is known exactly, and no noise of batches is in it. If SpS is
+    exact, they are independent, whatever the controller and the sources learn from one to the next.
     """
 
     def __init__(
@@ -103,7 +102,7 @@ class Sampler:
             yield from self._texts((*text, token), probability * share)
 
     def draw(self, rule: Rule, size: int) -> tuple[Counter[Text], Counter[str]]:
-        """Answer so often; return how answers began, and how often each source proposed.
+        """Answer `size` times; return how answers began, and how often each source proposed.
 
         `rule` is the randomness of all answers.
         """
@@ -120,9 +119,9 @@ class Sampler:
 
 
 def sampled(layer: Layer, what: str, sampler: Sampler, rule: Rule, size: int, tests: int) -> Check:
-    """Return whether samples are of the law: by their first token, by two, and by all.
+    """Check that samples follow the law: by their first token, by two, and by all.
 
-    `tests` is how many are tested so in all. The p-value is corrected for them: all together give a
+    `tests` is the number of such checks. The p-value is corrected for them: all together give a
     false alarm with a probability of `FALSE_ALARM` at most.
     """
     texts, proposed = sampler.draw(rule, size)
@@ -162,13 +161,13 @@ TURNS = (
     ("It is warm.\nIt is warm.\nWhat is the weather like?", "It is"),
     ("Write a Python function.", "def"),
 )
-"""Questions, and answers that have been begun so that much may follow; the second has a copy."""
+"""Questions, and the beginnings of answers that much may follow; the second has a copy."""
 TASKS = (
     "Write a Python function that reverses the words of a sentence, and explain it.",
     "Why is the sky blue? Answer in a few sentences.",
     "List five rivers of Europe, each with the countries that it flows through.",
 )
-"""What is answered at some length; all together are a prompt that is worth a snapshot."""
+"""Questions that have longer answers; all together are a prompt that is worth a snapshot."""
 QUICK, THOROUGH = (2500, 32, 2, 1), (10_000, 128, len(TURNS), len(TASKS))
 """The size of a sample, the length of a text, and how many turns and tasks there are."""
 N_CTX = 1024  # tokens: for a task and its answer
@@ -176,7 +175,7 @@ USUAL_LOOKAHEAD = 3
 
 
 def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Proved:
-    """Go through everything; `emit` gets each comparison when it is made, and the progress.
+    """Make all comparisons; `emit` receives each when it is made, and the progress.
 
     Raises:
         ModelError: the target cannot be used, or the draft cannot propose to it.

@@ -44,7 +44,7 @@ APART = 2.0
 STRAYS = "the target alone, at the same widths, gives other tokens"
 TRACE = "the target alone, at the same widths, has other rows"
 TOO_FAR = "the rows differ by more than the noise of batches"
-ROOM = 1 << 32  # bytes that the snapshot may take; it is gone when the comparison is over
+SNAPSHOT_BUDGET = 1 << 32  # bytes; the snapshot is removed after the comparison
 MISREAD = "the engine computes wrong logits in wide batches"
 
 
@@ -86,10 +86,10 @@ def written(
 
 
 def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]]:
-    """Yield a text's places and rows, computed again in batches as wide as those of the text.
+    """Yield the indices and rows of a text, computed again in batches as wide as those of the text.
 
-    What was proposed and rejected is not in them: after the text's own tokens comes a filler. So
-    each row is the one that the target has by itself, in a batch of that width.
+    Rejected proposals are not in them: after the text's own tokens comes a filler. So each row is
+    the one that the target has by itself, in a batch of that width.
     """
     pair.start(text.tokens[: text.start])
     for start, width, used in text.batches:
@@ -116,8 +116,8 @@ def compared(
         "largest difference": largest,
     }
     note = STRAYS if same < count else TRACE if largest > noise else ""
-    places = range(alone.start, min(len(alone.tokens), len(text.tokens)))
-    parting = next((i for i in places if alone.tokens[i] != text.tokens[i]), None)
+    indices = range(alone.start, min(len(alone.tokens), len(text.tokens)))
+    parting = next((i for i in indices if alone.tokens[i] != text.tokens[i]), None)
     if parting is not None:
         off = gap(alone.rows[parting], text.rows[parting])
         figures |= {"parting": parting - alone.start + 1, "off": off}
@@ -136,7 +136,7 @@ def texts(
 
 
 def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float) -> Check:
-    """Have a snapshot be all there is of an answer before its second half is decoded."""
+    """Decode the second half of an answer after the first was restored from a snapshot."""
     name, way = "an answer that was half finished before", ways(pair)[1]._replace(layer="restored")
     alone = written(pair, pair.start(prompt), length, way, alone=True)
     text = written(pair, pair.start(prompt), length // 2, way, alone=True)
@@ -144,7 +144,7 @@ def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float)
     with TemporaryDirectory() as folder:
         for is_written in (True, False):
             path = Path(folder) / "snapshots"
-            with closing(PromptCache(slow, "proof", ROOM, path)) as prompt_cache:
+            with closing(PromptCache(slow, "proof", SNAPSHOT_BUDGET, path)) as prompt_cache:
                 prompt_cache.prepare(text.tokens, stored=True)
                 if is_written:
                     prompt_cache.save()
@@ -156,13 +156,13 @@ def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float)
 
 
 class AlwaysSnapshotModel(RecordingModel):
-    """A model that reads so slowly that all it has read is worth a snapshot."""
+    """A model whose prefill is so slow that all of it is worth a snapshot."""
 
     seconds_per_token = inf
 
 
 def noise_checks(target: Model, text: DecodedText, widths: Sequence[int]) -> Iterator[Check]:
-    """Read what was decoded token by token again, in batches; and a prompt in one and in many."""
+    """Evaluate decoded tokens again, in batches; and a prompt in one batch and in several."""
     for width in widths:
         emptied(target).logits(text.tokens[: text.start - 1], rows=0)
         differences = list[tuple[float, float]]()
@@ -185,13 +185,13 @@ def _noise_check(what: str, error: float, figures: dict[str, float]) -> Check:
 
 
 def gap(one: Logits, other: Logits) -> float:
-    """Return the largest difference between two rows; what is infinite in both is none."""
+    """Return the largest difference between two rows; logits infinite in both do not differ."""
     with np.errstate(invalid="ignore"):
         return float(np.nanmax(np.abs(one - other)))
 
 
 def _error(one: Logits, other: Logits) -> float:
-    """Return the length of the difference over that of the row, less what all logits share."""
+    """Return the length of the difference over that of the row, less the mean of its logits."""
     finite = np.isfinite(one) & np.isfinite(other)
     length = float(np.linalg.norm(one[finite] - one[finite].mean()))
     return float(np.linalg.norm((other - one)[finite])) / (length or 1.0)
