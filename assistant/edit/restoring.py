@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from assistant.edit.review import review
+from assistant.edit.review import ADDS, review
 from assistant.edit.rewrite import Rewrite
 from assistant.events import Finished
 
@@ -51,13 +51,12 @@ def restored(
     last = len(old) if is_whole else positions.get(new[-1], 0)
     if first >= last:
         return None
-    written, replaced = [*new[:end], *old[last:]], [*new[:start], *old[first:]]
-    lost = _missing(rewrite, written) - _missing(rewrite, replaced) - tried
-    if not lost or lost <= PARSES:
+    lost = _missing(rewrite, [*new[:end], *old[last:]]) - tried
+    lost -= _missing(rewrite, [*new[:start], *old[first:]])
+    if lost <= PARSES:
         return None
     for line in reversed(range(first, last)):  # the fewest lines that bring back what is lost
-        completed = [*new[:end], *old[line:]]
-        if old[line].strip() and not _missing(rewrite, completed) & (lost | PARSES):
+        if old[line].strip() and not _missing(rewrite, [*new[:end], *old[line:]]) & (lost | PARSES):
             line = _with_lines_above(old, line, first, end > 0 and bool(new[end - 1].strip()))
             return Restored([*new[:end], *old[line:last]], line + 1, last, lost)
     return Restored([*new[:start], *old[first:last]], first + 1, last, lost)
@@ -83,10 +82,15 @@ def _with_lines_above(lines: Sequence[str], line: int, first: int, blanks: bool)
 
 
 def _missing(rewrite: Rewrite, lines: Sequence[str]) -> set[str]:
-    """Return the words of the review of a version, without line numbers, which change."""
-    file, new = rewrite.file, "\n".join(lines)
-    words = set[str]()
-    for problem in review(file.path.suffix, file.text, new, rewrite.wish):
-        parses = not problem.startswith("It no longer parses")
-        words |= {*re.findall(r"[^\W\d]\w*", problem)} if parses else PARSES
+    """Return the words of the review of a version, without line numbers, which change.
+
+    Uses of a name that the request names are not missed: they may change in the lines that follow.
+    """
+    file, wish, words = rewrite.file, rewrite.wish, set[str]()
+    named = () if ADDS.match(wish) else re.findall(r"\w+", wish)
+    for problem in review(file.path.suffix, file.text, "\n".join(lines), wish):
+        if problem.startswith("It no longer parses"):
+            words |= PARSES
+        elif problem.partition(" is used in ")[0] not in named:
+            words |= {*re.findall(r"[^\W\d]\w*", problem)}
     return words

@@ -64,9 +64,8 @@ class DiffPrinting:
         """Print the next hunks that are settled, and return the others."""
         new = list(comparison.hunks[len(self._printed) :])
         while new and new[0].is_settled:
-            hunk = new.pop(0)
-            self._printed.append(Hunk(hunk.start, hunk.lines, True))
-            self._console.print(drawn(hunk), soft_wrap=True)
+            self._printed.append(new.pop(0))
+            self._console.print(drawn(self._printed[-1]), soft_wrap=True)
         return new
 
     def _progress(self, comparison: Comparison, written: int) -> Text:

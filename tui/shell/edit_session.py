@@ -120,8 +120,7 @@ class EditSession:
                     self._print(kept_versions.restore(file, now, self._settings.save))
                 except (SpecchatError, FileNotFoundError) as error:  # even the folder may be gone
                     saved = _put_aside(file, file.data, "version before the edit")
-                    why = f"{str(error).rstrip('.')}. {saved}"
-                    self._print(why, "red")
+                    self._print(f"{str(error).rstrip('.')}. {saved}", "red")
         return False
 
     def _rewrite(self, original: Rewrite) -> str:

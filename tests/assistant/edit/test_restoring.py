@@ -54,6 +54,7 @@ def test_the_end_that_is_left_out_is_put_back_once_all_is_written():
         ("Rename a to path", [*HEAD, "def first(path):", "    os.sep", *FIRST[2:], SECOND[0]]),
         ("Rename a to path", [*HEAD, *FIRST, *SECOND, THIRD[0]]),
         ("Rename a to path", [*HEAD, *FIRST, "    return something"]),
+        ("Use pathlib instead of os", ["from pathlib import Path", "", "", FIRST[0]]),
     ],
 )  # fmt: skip
 def test_lines_removed_on_request_or_still_there_are_not_put_back(wish, new):
