@@ -30,7 +30,7 @@ from tui.app.terminal_input import Burst
 from tui.app.textual_private import driver_of, keys_of, uncaught, use_paste_parser
 from tui.app.themes import legible
 from tui.safe import DEBUG, bug_report, one_line, safe
-from tui.settings.editor import lend
+from tui.settings.editor import edit_file
 
 if TYPE_CHECKING:  # imported when there is a job
     from assistant.process.engine_process import EngineProcess
@@ -195,7 +195,7 @@ class Program(App[None]):
         """Open a file in the user's editor; return an error message, usually empty."""
         try:
             with self.suspend():
-                return lend(path, line)
+                return edit_file(path, line)
         except SuspendNotSupported:
             return f"This terminal cannot open an editor. Edit {path} elsewhere."
 

@@ -53,7 +53,7 @@ repeated = click.option(
 
 
 def chosen(options: dict[str, Any]) -> "Settings":
-    """Return the settings of the options in front of and after the command."""
+    """Return the settings of the options before and after the command."""
     from tui.shell.cli import given_before_the_command
 
     typed = {name: value for name, value in options.items() if value is not None}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assistant.lab.protocol import LabEvent, Tuned
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64)
-LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)  # what is shown
+LOOKAHEADS = (1, 2, 3, 4, 5, 7, 11, 15, 31)  # the rows of the table
 READING = (("engine", ""), ("tokens/s read", ".0f"), ("tokens/s", ".1f"), ("answer, s", ".1f"))
 PAYOFFS = (("lookahead", ""), ("drafted", ".2f"), ("×", ".2f"), ("copied", ".2f"), ("×", ".2f"))
 PAYOFFS_NOTE = "The acceptance rate it takes, and the speed-up at 80 %."

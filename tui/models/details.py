@@ -45,7 +45,7 @@ class ModelDetails(Widget):
         if entry is None or self.entry is None or entry.key != self.entry.key:
             self.advice = None
         self.entry = entry
-        if entry and entry.here and not entry.refused:
+        if entry and entry.here and not entry.is_unusable:
             self._advise(entry, entry.here)
 
     @work(exclusive=True, group="advice")
@@ -89,7 +89,7 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
 
 
 def _speed(entry: ModelEntry, width: int) -> str:
-    """Return the expected speed where the list has no room for it."""
+    """Return the expected speed where the list is too narrow to show it."""
     expected = entry.expected if width <= SPEED else None
     return f"{expected.tokens_per_s} tokens/s" if expected else ""
 

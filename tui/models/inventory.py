@@ -29,7 +29,7 @@ PURPOSES = {
     "llama": "everyday chat", "smollm": "simple chat", "phi-": "maths, reasoning",
     "gpt-oss": "reasoning, tools", "nemotron": "reasoning, tools",
 }  # fmt: skip
-"""What models are good for, by a part of their names."""
+"""The uses that models are good for, by a part of their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class ModelEntry:
         return self.model if isinstance(self.model, ModelFile) else None
 
     @property
-    def refused(self) -> bool:
-        """Whether it is unusable as a target."""
+    def is_unusable(self) -> bool:
+        """Whether it is a file that cannot be a target."""
         return self.here is not None and self.here.unusable_reason is not None
 
     def matches(self, text: str) -> bool:

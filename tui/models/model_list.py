@@ -23,12 +23,12 @@ from tui.safe import safe
 SHOW_EVERY_S = 0.2  # seconds between two updates during a scan
 HERE, THERE = "On this machine", "Available to download"
 FIRST, ROOMY = "To begin with", 16_000_000_000
-"""The heading of two models to choose from at first, and the bytes of memory that two need."""
+"""The heading of two models offered on a first start, and the bytes of memory that it takes."""
 SIZE, VERDICT = 8, len("does not fit")
 SHORT = {"fits": "fits", "tight": "tight", "does not fit": "no"}
 NAME, ROLE, NOW = 20, len("answers, or guesses"), len("● answers now")
 NARROW, SPEED, WIDE = 70, 90, 110
-"""Cells from which the verdict is whole, the speed is a column, and the memory is a figure."""
+"""Widths from which the verdict is whole, the speed has a column, and the memory a figure."""
 COLUMNS = (
     ("Size", SIZE, 40), ("Weights", 8, 60), ("Tokens/s", len("1,200–1,500"), SPEED),
     ("Where", 13, 130),
@@ -75,7 +75,7 @@ class ModelList(OptionList):
         self._entries: dict[str, ModelEntry] = {}
         self._filter = ""
         self._scanning = True
-        self._started = False  # the cursor was put onto the loaded target
+        self._started = False  # whether the cursor was put onto the loaded target
         self._wanted: str | None = None  # the entry that the cursor goes to once it is listed
 
     @property
@@ -88,7 +88,7 @@ class ModelList(OptionList):
     @property
     def usable(self) -> list[ModelEntry]:
         """The entries on this machine that can be a target."""
-        return [entry for entry in self._entries.values() if entry.here and not entry.refused]
+        return [entry for entry in self._entries.values() if entry.here and not entry.is_unusable]
 
     @property
     def row_width(self) -> int:
@@ -110,7 +110,7 @@ class ModelList(OptionList):
         self._wanted, self._scanning = go_to, True
         self._scan()
 
-    @work(thread=True, exclusive=True, group="look")
+    @work(thread=True, exclusive=True, group="scan")
     def _scan(self) -> None:
         worker, inventory = get_current_worker(), self._inventory
         seen: list[ModelEntry] = []
@@ -199,7 +199,7 @@ class ModelList(OptionList):
         self, title: str, entries: Iterable[ModelEntry], always: bool = False
     ) -> list[Option]:
         shown = [entry for entry in entries if entry.matches(self._filter)]
-        shown.sort(key=lambda entry: entry.refused)
+        shown.sort(key=lambda entry: entry.is_unusable)
         if not shown and (not always or self._filter):
             return []
         head = Option(Content.styled(title, "bold $text-accent"), disabled=True)
@@ -241,8 +241,8 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
             return Content.styled(safe(role), entry.style).truncate(cells, ellipsis=True)
     if fit is None:
         return Content(" " * cells)
-    said = fit.verdict if cells >= VERDICT else SHORT[fit.verdict]
-    verdict = Content.styled(said.ljust(min(cells, VERDICT)), STYLES[fit.verdict])
+    word = fit.verdict if cells >= VERDICT else SHORT[fit.verdict]
+    verdict = Content.styled(word.ljust(min(cells, VERDICT)), STYLES[fit.verdict])
     return Content(f"{size(fit.needed):>{SIZE}} ") + verdict if cells > VERDICT else verdict
 
 

@@ -186,7 +186,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         self.refresh_bindings()
 
     @on(Downloads.Ended)
-    def go_on(self, message: Downloads.Ended) -> None:
+    def finish_download(self, message: Downloads.Ended) -> None:
         """Choose the fetched model, or put the cursor onto it; or show the error."""
         if message.failure:
             self.show_message(message.failure)

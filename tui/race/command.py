@@ -88,9 +88,9 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
         recorded.add(event)
         if isinstance(event, RaceReady):
             console.stoppable = True  # from here on, Ctrl-C keeps the text
-        counts = ((lane.lane.name, lane.stats) for lane in recorded.lanes)
-        far = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in counts]
-        writing = f"tokens so far: {', '.join(far)}"
+        figures = ((lane.lane.name, lane.stats) for lane in recorded.lanes)
+        tokens = [f"{name} {stats.generated_tokens if stats else 0}" for name, stats in figures]
+        writing = f"tokens so far: {', '.join(tokens)}"
         console.show_progress(recorded.activity.text if recorded.activity else writing)
 
     console.run(recorded.race, handle, stoppable=False)
@@ -104,7 +104,7 @@ def print_race(recorded: RecordedRace, as_json: bool) -> bool:
     else:
         click.echo("\n".join(safe("  ".join(row)) for row in table(recorded.lanes)))
         click.echo(f"\n{safe(sentence)}")
-    failures = [f"{lane.lane.name}: {lane.trouble}" for lane in recorded.lanes if lane.trouble]
+    failures = [f"{lane.lane.name}: {lane.failure}" for lane in recorded.lanes if lane.failure]
     for failure in failures:
         click.echo(safe(failure), err=True)
     return bool(failures)

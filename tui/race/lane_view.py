@@ -43,7 +43,7 @@ class LaneView(VerticalScroll):
         parts = Vertical(self._warnings, self._thought, self.tokens, classes="all")
         super().__init__(parts, classes="" if recorded.lane.mode == "ars" else "speculates")
         self._laps = 0  # events shown so far
-        self._state: tuple[object, ...] = ()  # what the frame shows
+        self._state: tuple[object, ...] = ()  # the values that the frame shows
         self._lane = recorded
         self._frame()
 
@@ -55,7 +55,7 @@ class LaneView(VerticalScroll):
         """Show the lane at a moment, adding the events since the last call."""
         if len(lane.laps) < self._laps:
             self._laps = 0
-            self._thought.forget()
+            self._thought.clear()
             self.tokens.show(())
             self.anchor()
         for lap in lane.laps[self._laps :]:
@@ -117,7 +117,7 @@ class Board(Widget):
     """
 
     lanes: reactive[Sequence[RecordedLane]] = reactive((), always_update=True)
-    """The lanes, which are the same objects while they go on."""
+    """The lanes, which are the same objects while they run."""
 
     def render(self) -> Content:
         """Draw the rows."""

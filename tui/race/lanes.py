@@ -20,7 +20,7 @@ RACE_TOKENS = 256
 """Most tokens of a lane's answer, unless the user sets a length."""
 SEEDS = 2**32  # seeds to draw from
 
-_FORM = (
+_SYNTAX = (
     "write [ENGINE:][TARGET:]MODE[=K], where MODE is ars, sps or auto, and ENGINE llama or ik: "
     "f16:ars, q4:sps, sps=3, ik:auto"
 )
@@ -32,7 +32,7 @@ def parse(spec: str) -> tuple[System, ...]:
     Raises:
         UsageError: it is invalid; the text says how to write it.
     """
-    entries = tuple(read(part.strip(), "lane", _FORM) for part in spec.split(","))
+    entries = tuple(read(part.strip(), "lane", _SYNTAX) for part in spec.split(","))
     if not 2 <= len(entries) <= MAX_LANES:
         raise UsageError(f"A race has 2 to {MAX_LANES} lanes, not {len(entries)}: {spec}")
     return entries
@@ -46,7 +46,7 @@ def line_up(
     Raises:
         ModelError: a lane lacks its target, or an SpS lane its draft.
     """
-    from assistant.engine.engine_choice import with_engines  # imports what decodes
+    from assistant.engine.engine_choice import with_engines  # imports the decoder
 
     lanes: list[Lane] = []
     for entry in entries:
@@ -56,17 +56,17 @@ def line_up(
         lanes.append(_lane(setup, entry, settings))
     setups = with_engines([lane.setup for lane in lanes])
     chosen = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))
-    return Race(tuple(chosen), _fair(settings.request(prompt)))
+    return Race(tuple(chosen), _with_seed(settings.request(prompt)))
 
 
 def duel(setup: EngineArgs, settings: Settings, request: Request) -> Race:
     """Return the race of the loaded models without guesses and with them."""
     lanes = tuple(_lane(setup, entry, settings) for entry in parse(DEFAULT))
-    return Race(lanes, _fair(request))
+    return Race(lanes, _with_seed(request))
 
 
-def _fair(request: Request) -> Request:
-    """Return a request with a seed, so that lanes of the same weights give the same answer."""
+def _with_seed(request: Request) -> Request:
+    """Return a request with a seed and a limit: lanes of the same weights answer the same."""
     seed = randrange(SEEDS) if request.seed is None else request.seed
     return replace(request, seed=seed, max_tokens=request.max_tokens or RACE_TOKENS)
 
@@ -74,10 +74,10 @@ def _fair(request: Request) -> Request:
 def _lane(setup: EngineArgs, entry: System, settings: Settings) -> Lane:
     chosen = settings.lookahead if entry.lookahead is None else entry.lookahead
     setup = replace(setup, engine=entry.engine or setup.engine)
-    return Lane(named(entry), setup, entry.mode, None if entry.mode == "ars" else chosen)
+    return Lane(lane_name(entry), setup, entry.mode, None if entry.mode == "ars" else chosen)
 
 
-def named(entry: System) -> str:
+def lane_name(entry: System) -> str:
     """Return the name of a lane."""
     target, k = entry.target, entry.lookahead
     whose = target and (

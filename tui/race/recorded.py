@@ -47,7 +47,7 @@ class RecordedLane:
 
     @property
     def finished(self) -> events.Finished | None:
-        """How it ended, unless it failed."""
+        """The event that ended it, unless it failed."""
         last = self.laps[-1].event if self.laps else None
         return last if isinstance(last, events.Finished) else None
 
@@ -63,7 +63,7 @@ class RecordedLane:
         return self.finished is not None or self.failed is not None
 
     @property
-    def trouble(self) -> str | None:
+    def failure(self) -> str | None:
         """Its failure, or that it violates its constraint; None without either."""
         if self.finished is None or self.finished.complete:
             return self.failed
@@ -96,7 +96,7 @@ class RecordedRace:
         self.race = race
         self.lanes = [RecordedLane(lane) for lane in race.lanes]
         self._progress = [AnswerProgress() for _ in self.lanes]
-        self._activities = dict[int, Activity]()  # by lane; that of the first is their loading
+        self._activities = dict[int, Activity]()  # by lane; loading counts for the first lane
 
     def add(self, event: events.Event) -> None:
         """Record an event."""
@@ -107,17 +107,17 @@ class RecordedRace:
                 self._activities.clear()
                 for lane, ready in zip(self.lanes, lanes, strict=True):
                     lane.ready = ready
-            case events.LaneEvent(number, _, answered):
+            case events.LaneEvent(number, _, inner):
                 lane = self.lanes[number]
                 lane.laps.append(event)
                 self._activities.pop(number, None)
-                if isinstance(answered, events.Prefilled):
+                if isinstance(inner, events.Prefilled):
                     what = f"the prompt ({lane.lane.name})"
-                    self._activities[number] = self._progress[number].describe(answered, what)
+                    self._activities[number] = self._progress[number].describe(inner, what)
 
     @property
     def activity(self) -> Activity | None:
-        """What a lane waits for; None while all of them answer."""
+        """The activity of a lane before its first token; None while all lanes answer."""
         return next(iter(self._activities.values()), None)
 
     @property
@@ -158,10 +158,10 @@ def table(lanes: Sequence[RecordedLane], columns: int = len(HEADERS)) -> list[li
 
 def turns(lanes: Sequence[RecordedLane]) -> str:
     """Return a sentence on how the lanes share the machine now."""
-    going = [lane for lane in lanes if not lane.over]
-    if len(going) == 1 < len(lanes):
-        return f"Only the lane {going[0].lane.name} is still writing."
-    seconds = min(lane.clock for lane in going or lanes)
+    running = [lane for lane in lanes if not lane.over]
+    if len(running) == 1 < len(lanes):
+        return f"Only the lane {running[0].lane.name} is still writing."
+    seconds = min(lane.clock for lane in running or lanes)
     return f"They take turns, with equal time: {seconds:.1f} s each so far."
 
 
@@ -172,8 +172,8 @@ def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:
     if len(ran) < 2:
         return "Too little was written to compare speeds.", " ".join(failed)
     won = _pair(*ran) if len(ran) == 2 else _field(ran)
-    drew = request.seed is not None and request.sampling.temperature > 0
-    seed = [f"The seed was {request.seed}."] if drew else []
+    is_sampled = request.seed is not None and request.sampling.temperature > 0
+    seed = [f"The seed was {request.seed}."] if is_sampled else []
     return won, " ".join([*failed, *_texts(ran), *seed])
 
 

@@ -232,7 +232,7 @@ class RaceScreen(ClosedOnce[None]):
 
 
 class RaceApp(Program):
-    """The app of `specchat race`: one race, and out."""
+    """The app of `specchat race`, which ends with its screen."""
 
     TITLE = "specchat race"
 

@@ -25,10 +25,10 @@ def prepare(path: Path) -> str:
     return ""
 
 
-def lend(path: Path, line: int = 0) -> str:
+def edit_file(path: Path, line: int = 0) -> str:
     """Open a file in the user's editor at a line, from 1; return an error message, usually empty.
 
-    Until the editor ends it has the terminal, and Ctrl+C.
+    Until it ends, the editor has the terminal and receives Ctrl+C.
     """
     keys = signal.SIGINT, signal.SIGQUIT
     # The editor would inherit an ignored signal, but not a handler.

@@ -1,4 +1,4 @@
-"""The settings that people change daily, and the way to `config.toml` for all others."""
+"""The settings that users change often, and `config.toml` in an editor for all others."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +34,7 @@ TITLES = {
     "idle": "Reading ahead", "colours": "Token colours", "ghosts": "Show wrong guesses",
     "notify": "Bell",
 }  # fmt: skip
-"""What settings are called where their keys do not say what they do."""
+"""The titles of settings whose keys do not describe them."""
 FEW = 4  # choices named in the details; the arrows step through all
 
 
@@ -68,7 +68,7 @@ class SettingsScreen(Dialog[None]):
     app = getters.app(Program)
 
     def __init__(self, layers: Layers, use: Callable[[Layers], None]) -> None:
-        """Take the settings in force."""
+        """Show the settings in force."""
         super().__init__()
         self.now, self._use = layers, use
         self.list = OptionList(markup=False)
@@ -111,7 +111,7 @@ class SettingsScreen(Dialog[None]):
         return row.pad_right(_NAME + _VALUE + 3 - row.cell_length) + key
 
     def on_resize(self) -> None:
-        """Show the keys beside the settings if there is room."""
+        """Show the keys beside the settings if they fit."""
         self._change(self.now)
 
     @property
@@ -128,7 +128,7 @@ class SettingsScreen(Dialog[None]):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer what the key under the cursor allows."""
+        """Offer the actions that the setting under the cursor allows."""
         if not self.list.options or action not in ("turn", "reset"):
             return True
         return bool(self.key.choices) if action == "turn" else self.key.name in self.now.choices
@@ -168,7 +168,7 @@ class SettingsScreen(Dialog[None]):
             self._change(self.now.choose(**{key.name: value}))
 
     def action_reset(self) -> None:
-        """Go back to what `config.toml` says, or to the default."""
+        """Go back to the value in `config.toml`, or to the default."""
         self._change(self.now.choose(**{self.key.name: self.now.below[self.key.name][0]}))
 
     # config.toml
@@ -196,12 +196,12 @@ class SettingsScreen(Dialog[None]):
 
 
 def title(name: str) -> str:
-    """Return what a setting is called."""
+    """Return the title of a setting."""
     return TITLES.get(name) or name.replace("_", " ").capitalize()
 
 
 def explained(layers: Layers, name: str) -> tuple[str, str]:
-    """Return the source of a key's value, and what the key means and may be."""
+    """Return the source of a key's value, and the key's meaning and allowed values."""
     key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
     default = f" Default: {shown(key.default) or 'empty'}." * (source != DEFAULT)
     more = f" and {len(key.choices) - FEW} more" * (len(key.choices) > FEW)

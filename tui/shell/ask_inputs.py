@@ -72,10 +72,9 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     folders = (folders or known.folders) if BUILT_IN in wanted else ()
     if BUILT_IN in wanted and not folders:
         raise UsageError("There is no folder that may be read; name one with --folder.")
-    names_known = [BUILT_IN, *(server.name for server in known.servers)]
-    if unknown := sorted(wanted.difference(names_known)):
-        names = ", ".join(names_known)
-        raise UsageError(f"No tools are called {unknown[0]!r}. There are: {names}.")
+    valid = [BUILT_IN, *(server.name for server in known.servers)]
+    if unknown := sorted(wanted.difference(valid)):
+        raise UsageError(f"No tools are called {unknown[0]!r}. There are: {', '.join(valid)}.")
     servers = tuple(server for server in known.servers if server.name in wanted)
     offered = replace(known, folders=folders, servers=servers)
     return ToolSet(offered, settings.offline, named)

@@ -28,7 +28,7 @@ from models.errors import SpecchatError, StorageError, UsageError
 from models.memory import CONTEXT
 from tui.labels import figures
 from tui.safe import safe
-from tui.settings.editor import lend
+from tui.settings.editor import edit_file
 from tui.shell.diff_printing import DiffPrinting, counts
 from tui.shell.engine_console import EngineConsole
 from tui.shell.standard_output import STDIN, put, read_piped
@@ -259,7 +259,7 @@ class EditSession:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / file.path.name
                 path.write_bytes(new)
-                why = lend(path)
+                why = edit_file(path)
                 edited = text_file.read(path)
         except (OSError, UsageError) as error:  # a full disk, or it is no text any more
             why = str(error)

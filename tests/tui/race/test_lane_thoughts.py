@@ -53,4 +53,4 @@ def test_a_lane_that_ends_in_mid_form_says_so() -> None:
     for complete, doing in ((True, "cut at the length limit"), (False, "form incomplete")):
         lane = recorded(complete)
         assert lane.doing == doing
-        assert bool(lane.trouble) is not complete
+        assert bool(lane.failure) is not complete

@@ -10,7 +10,7 @@ from models.errors import ModelError, UsageError
 from tests import tiny
 from tests.engine import ENGINE
 from tests.tui.chat.chat_driver import TINY
-from tui.race.lanes import RACE_TOKENS, duel, line_up, named, parse
+from tui.race.lanes import RACE_TOKENS, duel, lane_name, line_up, parse
 
 PLAIN, GUESSED = (None, "ars", None), (None, "sps", None)
 
@@ -40,7 +40,7 @@ PLAIN, GUESSED = (None, "ars", None), (None, "sps", None)
 def test_spec_is_a_list_of_lanes(spec, entries, names):
     found = [(each.target, each.mode, each.lookahead, each.engine) for each in parse(spec)]
     assert found == [(*each, None)[:4] for each in entries]
-    assert [named(entry) for entry in parse(spec)] == names
+    assert [lane_name(entry) for entry in parse(spec)] == names
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from assistant.settings.template import template
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
 from tui.app.program import Program
-from tui.settings.editor import lend, prepare
+from tui.settings.editor import edit_file, prepare
 from tui.settings.screen import SettingsScreen, explained
 from tui.widgets.entry_screen import EntryScreen
 
@@ -268,9 +268,9 @@ async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path)
 def test_without_a_file_the_editor_opens_a_template(path, tmp_path, editor):
     editor("exit 0")
     path = tmp_path / "new" / "config.toml"
-    assert prepare(path) + lend(path) == ""
+    assert prepare(path) + edit_file(path) == ""
     assert path.read_text() == template()
-    assert prepare(path) + lend(path) == ""
+    assert prepare(path) + edit_file(path) == ""
     assert read(path).values == {}
 
 
@@ -285,7 +285,7 @@ def test_without_a_file_the_editor_opens_a_template(path, tmp_path, editor):
 def test_an_editor_that_does_not_work_is_said(path, monkeypatch, visual, plain, complaint):
     monkeypatch.setenv("VISUAL", visual)
     monkeypatch.setenv("EDITOR", plain)
-    assert complaint in prepare(path) + lend(path)
+    assert complaint in prepare(path) + edit_file(path)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_an_editor_begins_at_a_line(path, tmp_path, monkeypatch, editor, argumen
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", str(script))
     odd = tmp_path / "$(touch oops) `touch oops`.md"
-    assert lend(odd, 12) == ""
+    assert edit_file(odd, 12) == ""
     assert log.read_text() == f"{arguments.format(odd)}\n"
     assert not list(Path().glob("oops*"))
 
@@ -306,7 +306,7 @@ def test_an_editor_begins_at_a_line(path, tmp_path, monkeypatch, editor, argumen
 def test_an_interrupt_is_the_editors_alone(path, editor):
     editor('kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    assert prepare(path) + lend(path) == ""
+    assert prepare(path) + edit_file(path) == ""
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

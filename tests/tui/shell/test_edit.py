@@ -97,11 +97,11 @@ def test_a_refused_edit_is_not_written(edit, keys):
 
 
 def test_a_new_version_is_edited_before_it_is_written(edit, monkeypatch):
-    def lend(path):
+    def edit_file(path):
         path.write_text(path.read_text().replace("nine", "NINE"))
         return ""
 
-    monkeypatch.setattr(module, "lend", lend)
+    monkeypatch.setattr(module, "edit_file", edit_file)
     done = edit("file.txt", "spell 9", keys="ey")
     assert done.exit_code == 0, done.output
     assert "+line NINE" in done.stderr
@@ -110,7 +110,7 @@ def test_a_new_version_is_edited_before_it_is_written(edit, monkeypatch):
 
 @pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"\0")])
 def test_a_file_ruined_by_an_editor_leaves_the_new_version_to_be_written(edit, monkeypatch, change):
-    monkeypatch.setattr(module, "lend", lambda path: change(path) and "")
+    monkeypatch.setattr(module, "edit_file", lambda path: change(path) and "")
     done = edit("file.txt", "spell 9", keys="ey")
     assert done.exit_code == 0, done.output
     assert Path("file.txt").read_text() == f"{NEW}\n"
@@ -118,7 +118,7 @@ def test_a_file_ruined_by_an_editor_leaves_the_new_version_to_be_written(edit, m
 
 
 def test_an_editor_that_fails_is_named_below_the_change(edit, monkeypatch):
-    monkeypatch.setattr(module, "lend", lambda path: "No editor.")
+    monkeypatch.setattr(module, "edit_file", lambda path: "No editor.")
     done = edit("file.txt", "spell 9", keys="en")
     assert done.stderr.count("+line nine") == 1
     assert done.stderr.index("+line nine") < done.stderr.index("No editor.")
@@ -331,11 +331,11 @@ def test_parts_of_a_file_make_one_patch_and_go_back_together(edit):
 
 
 def test_parts_above_what_was_changed_in_the_editor_are_not_guessed(edit, monkeypatch):
-    def lend(path):
+    def edit_file(path):
         path.write_text("first\n" + path.read_text())
         return ""
 
-    monkeypatch.setattr(module, "lend", lend)
+    monkeypatch.setattr(module, "edit_file", edit_file)
     done = edit("file.txt:3", "file.txt:10", "x", answers=["nine", "two"], keys="ey")
     assert str(done.exception) == "file.txt was changed above line 3 in the editor."
     assert Path("file.txt").read_text() == "first\n" + OLD.replace("line 9\n", "nine\n")
@@ -355,7 +355,7 @@ def test_a_fragment_keeps_no_other_file_from_being_written(edit):
 def test_a_fragment_stays_one_until_it_is_edited(edit, monkeypatch):
     texts = iter(["", "more"])
     monkeypatch.setattr(
-        module, "lend", lambda path: path.write_text(path.read_text() + next(texts)) and ""
+        module, "edit_file", lambda path: path.write_text(path.read_text() + next(texts)) and ""
     )
     done = edit("file.txt", "spell 9", keys="een", stop=Stop.LENGTH)
     asked = [line for line in done.stderr.splitlines() if "y yes" in line]

@@ -55,7 +55,7 @@ class Thought(Vertical):
         self.text += step.thought
         self._view.add(step)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Empty the thought, which may grow again."""
         self.text, self.growing, self._tokens, self._seconds = "", True, 0, 0.0
         self._view.show(())
