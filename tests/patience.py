@@ -13,14 +13,14 @@ ALL = bool(os.environ.get("SPECCHAT_TEST_ALL"))
 """Whether to try all that there is, as before a release."""
 
 
-def examples(most: int) -> int:
-    """Return how many of `most` examples to try: the same ones every day."""
-    return most if ALL else most // 3
+def examples(count: int) -> int:
+    """Return how many of `count` examples to try: a third of them, except in a thorough run."""
+    return count if ALL else count // 3
 
 
-def until(condition: Callable[[], object], said: Callable[[], object] = lambda: "") -> None:
-    """Wait until a condition holds; `said` tells what there is instead."""
+def until(condition: Callable[[], object], describe: Callable[[], object] = lambda: "") -> None:
+    """Wait until a condition holds; `describe` returns the message of the failure."""
     end = time.monotonic() + WAIT_S
     while not condition():
-        assert time.monotonic() < end, said()
+        assert time.monotonic() < end, describe()
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The real engine, whose answers are a script's where it has one."""
+"""An engine that decodes with real models and emits the texts of a script in place of theirs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,25 +11,25 @@ from assistant.engine.engine import HANDLERS
 from assistant.events import Decoded, Finished, Stop
 from assistant.request import AnyJob, Request, ToolCall
 from assistant.service import EventStream
-from tests.asking import NearEngine
+from tests.in_process_engine import InProcessEngine
 
 
 @dataclass
 class Script:
-    """What the next answers are, and which requests they answered."""
+    """The next answers, and the requests that they answered."""
 
     texts: Iterable[str] = ()
     """The texts of the next answers; those after them are the model's."""
     calls: list[tuple[ToolCall, ...]] = field(default_factory=list)
     """The calls of the next answers that end a job."""
     token: dict[str, Any] = field(default_factory=dict)
-    """Fields of the token that is a text."""
+    """Fields of the one token that holds a text."""
     stop: Stop | None = None
     requests: list[Request] = field(default_factory=list)
 
 
-class ScriptedEngine(NearEngine):
-    """An engine in this process that decodes, and says what a script has it say instead."""
+class ScriptedEngine(InProcessEngine):
+    """An engine in this process whose events have the texts and calls of a script."""
 
     def __init__(self, script: Script | None = None) -> None:
         super().__init__(HANDLERS)
@@ -50,7 +50,7 @@ class ScriptedEngine(NearEngine):
             self._text, self._is_first = next(self._texts, None), True
         return super().do(job)
 
-    def said(self, event: Any, last: bool) -> Any:
+    def replace_event(self, event: Any, last: bool) -> Any:
         if isinstance(event, Decoded) and event.tokens and self._text is not None:
             text, self._is_first = self._text if self._is_first else "", False
             token = changed(event.tokens[0], text=text, **self.script.token)

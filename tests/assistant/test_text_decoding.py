@@ -15,7 +15,7 @@ from assistant.streamed_text import decode
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
-from tests.assistant.tools.boxes import call
+from tests.assistant.tools.toolboxes import call
 
 TEXT = "Größe: 3 €\n“two”\nthree – ü\nfour\nfive\n"
 PLAIN = TEXT.translate({0x20AC: "E", 0x201C: '"', 0x201D: '"', 0x2013: "-"})

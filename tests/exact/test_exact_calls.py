@@ -13,7 +13,7 @@ from assistant.constraints.constraints import Constraints
 from assistant.decoding.sources.cascade import Cascade
 from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Message, Request, Tool
-from tests.assistant.constraints.spelt import Words
+from tests.assistant.constraints.word_vocabulary import WordVocabulary
 from tests.exact.answer import START, ExactMask, by_every_rule, decoded, masked_law
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
@@ -21,7 +21,7 @@ from tests.exact.random_plan import Parrot
 from tests.exact.toy import Toy, best_two
 from tests.exact.toy_sources import modelled_by
 
-WORDS = Words("a", "a<f:", "{}", ">", single=False)
+WORDS = WordVocabulary("a", "a<f:", "{}", ">", single=False)
 FORM = CallFormat("<", "<", ":", ">")
 LENGTH = 3
 SOURCES = {

@@ -21,7 +21,7 @@ from assistant.prompt.thoughts import (
 )
 from assistant.request import Constraint
 from assistant.streamed_text import TokenText
-from tests.assistant.constraints.spelt import Words
+from tests.assistant.constraints.word_vocabulary import WordVocabulary
 from tests.exact.answer import ExactMask, by_every_rule, decoded
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.law import distance, law
@@ -110,7 +110,7 @@ def test_a_thought_that_is_ended_by_force_has_the_law_of_ars_with_the_same_forci
     assert distance(law(run), expected) == 0
 
 
-WORDS = Words("a", "b", "</think>", single=False)
+WORDS = WordVocabulary("a", "b", "</think>", single=False)
 END = 2
 
 

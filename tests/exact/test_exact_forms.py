@@ -14,7 +14,7 @@ from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Constraint
 from models.errors import UsageError
-from tests.assistant.constraints.spelt import Words
+from tests.assistant.constraints.word_vocabulary import WordVocabulary
 from tests.exact.answer import START, ExactMask, by_every_rule, decoded, masked_law
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.law import distance, law
@@ -27,7 +27,7 @@ FORMS = ("[ab]b?a{1,2}", "(ab|ba)*aab", "b(a|bb)(ab)*")
 
 @cache
 def tokenizer():
-    return Words("a", "b", "ab", single=False).tokenizer()
+    return WordVocabulary("a", "b", "ab", single=False).tokenizer()
 
 
 @cache

@@ -22,7 +22,7 @@ from models.errors import ModelError, StorageError
 from models.memory import rollback_slots
 from models.slim.writing import read_layout
 from tests import tiny
-from tests.assistant.store.talks import talk
+from tests.assistant.store.conversations import talk
 from tests.stored import ask
 
 LONGEST = 400  # characters of a sentence about a file, its path aside

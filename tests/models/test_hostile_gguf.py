@@ -10,7 +10,7 @@ from models import gguf
 from models.errors import ModelError
 from models.native.weights import Weights
 from models.slim.writing import number, read_layout, texts, write
-from tests.assistant.process.driving import ask, running
+from tests.assistant.process.event_log import ask, running
 from tests.engine import ENGINE
 from tests.fuzz.targets import plain_sentence
 
@@ -30,7 +30,7 @@ def test_a_file_that_ends_the_engine_is_named_and_the_next_one_answers(tmp_path,
         with pytest.raises(ModelError, match=rf"is damaged: it claims .*\b{value}\b") as refused:
             Weights(path)
         plain_sentence(str(refused.value), path)
-    with running() as (engine, heard):
+    with running() as (engine, received):
         for name, values in changes.items():
             path = tmp_path / f"{name}.gguf"
             write(sound, path, {**sound.values, **values})
@@ -40,11 +40,11 @@ def test_a_file_that_ends_the_engine_is_named_and_the_next_one_answers(tmp_path,
                 assert 26 in gguf.read(path).tensors.matrices
             gguf.read(path)  # nothing is wrong with how it is written
             engine.submit(EngineArgs(path, n_ctx=512, threads=1, measure=False, engine=ENGINE))
-            end = heard.end()
+            end = received.end()
             assert isinstance(end, Failed)
             assert end.kind in {"EngineDied", "EngineRefused"}
             plain_sentence(end.message, path)
         engine.submit(EngineArgs(tiny_target, n_ctx=512, threads=1, measure=False, engine=ENGINE))
-        heard.until(Ready)
+        received.until(Ready)
         engine.submit(ask("Why?", max_tokens=4))
-        assert heard.until(Finished).stats.generated_tokens == 4
+        assert received.until(Finished).stats.generated_tokens == 4

@@ -25,8 +25,8 @@ from models.engines import installed
 from models.errors import UsageError
 from tests import ROOT, tiny
 from tests.assistant.passages.indexes import indexed, names, with_worker
-from tests.assistant.store.talks import talk
-from tests.assistant.tools import boxes
+from tests.assistant.store.conversations import talk
+from tests.assistant.tools import toolboxes
 from tests.patience import WAIT_S
 from tests.terminal.terminal import ESCAPE, QUIT, READY, F, opened, streaming
 from tests.tui.shell.serving import complete, head, serving
@@ -144,11 +144,11 @@ def test_clients_that_leave_at_any_moment_leave_a_server_that_answers(target: Pa
 
 @pytest.mark.parametrize("case", ["EndlessPages", "EndlessLine"])
 async def test_an_endless_output_of_a_tool_server_is_limited(case: str) -> None:
-    async with boxes.opened(boxes.odd(case)) as tools:
+    async with toolboxes.opened(toolboxes.odd(case)) as tools:
         if case == "EndlessLine":
-            assert (await boxes.call(tools)).state == "failed"
+            assert (await toolboxes.call(tools)).state == "failed"
         else:
-            assert boxes.report(tools).reason
+            assert toolboxes.report(tools).reason
 
 
 def test_a_clock_that_is_set_back_loses_and_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,13 +61,13 @@ def commands(models: list[str]) -> Iterator[list[str]]:
     yield ["doctor"]
 
 
-def heard(home: Path) -> tuple[str, Path]:
+def received(home: Path) -> tuple[str, Path]:
     path = home / "sockets"
     return HEARD.format(NETWORK.format(path=str(path))), path
 
 
 def test_the_hook_hears_of_a_connection(tmp_path: Path) -> None:
-    code, path = heard(tmp_path)
+    code, path = received(tmp_path)
     script = code + "import socket\nsocket.socket().connect_ex(('127.0.0.1', 9))"
     subprocess.run([sys.executable, "-c", script], check=True)
     assert "socket.connect" in path.read_text()
@@ -91,7 +91,7 @@ def used(tmp_path_factory: pytest.TempPathFactory, models: list[str]) -> Used:
         tmp_path_factory.mktemp("ears"),
         time.time(),
     )
-    code, connections = heard(ears)
+    code, connections = received(ears)
     with pytest.MonkeyPatch.context() as patch:
         at_home(home, patch)
         trace = traced(ears, patch) if STRACE else None

@@ -1,4 +1,4 @@
-"""Somebody at an app under test: their keys, and what they are told."""
+"""Drives an app under test by its keys, and reads its screen and its notices."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,13 +25,13 @@ class Driver:
         await self.pilot.pause()
 
     def at_once(self, *keys: str) -> None:
-        """Press keys faster than anything is done about them."""
+        """Press keys before the app has handled the first of them."""
         for key in keys:
             self.pilot.app.post_message(Key(key, key if len(key) == 1 else None))
 
     @property
-    def told(self) -> list[str]:
-        """What the notices say."""
+    def notices(self) -> list[str]:
+        """The texts of the notices."""
         return [notice.message for notice in self.pilot.app._notifications]
 
     @property

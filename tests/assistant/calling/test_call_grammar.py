@@ -8,7 +8,7 @@ import pytest
 from assistant.calling.arguments import closed
 from assistant.request import Constraint, Tool
 from models.errors import UsageError
-from tests.assistant.calling.called import (
+from tests.assistant.calling.tool_calls import (
     HERMES,
     LISTED,
     LLAMA,
@@ -23,10 +23,10 @@ from tests.assistant.calling.called import (
     fits,
     wrote,
 )
-from tests.assistant.constraints.spelt import Words
+from tests.assistant.constraints.word_vocabulary import WordVocabulary
 
 NAMES = ("[TOOL_CALLS]", "[ARGS]", "<|python_tag|>", "<think>", "</think>")
-WORDS = Words(*('{"a": 1}', '"}', '", "', "<tool", "}\n</", "```", "\n\n"), controls=NAMES)
+WORDS = WordVocabulary(*('{"a": 1}', '"}', '", "', "<tool", "}\n</", "```", "\n\n"), controls=NAMES)
 OK = Constraint("schema", '{"type": "object", "properties": {"ok": {"type": "boolean"}}}')
 by_every_format = pytest.mark.parametrize("form", [HERMES, NAMED, LISTED, SPACED, LLAMA])
 

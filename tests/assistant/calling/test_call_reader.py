@@ -9,7 +9,7 @@ from assistant.calling.reader import CallReader
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.thoughts import AnswerBeginning, find_markers
 from assistant.streamed_text import TokenText
-from tests.assistant.calling.called import (
+from tests.assistant.calling.tool_calls import (
     GEMMA,
     HERMES,
     LISTED,

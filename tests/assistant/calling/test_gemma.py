@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assistant.calling.syntaxes import GemmaArguments
 from assistant.request import Tool
-from tests.assistant.calling.called import GEMMA, KINDS, asking, calls, fits, wrote
+from tests.assistant.calling.tool_calls import GEMMA, KINDS, asking, calls, fits, wrote
 
 by_vocabulary = pytest.mark.parametrize("words", KINDS, ids=["as text", "as control tokens"])
 

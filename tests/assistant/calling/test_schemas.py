@@ -11,7 +11,7 @@ from assistant.calling.arguments import ANY_OBJECT, closed
 from assistant.calling.syntaxes import GemmaArguments, XmlArguments
 from assistant.request import Tool
 from models.errors import UsageError
-from tests.assistant.calling.called import GEMMA, KINDS, XML, asking, calls, fits, wrote
+from tests.assistant.calling.tool_calls import GEMMA, KINDS, XML, asking, calls, fits, wrote
 
 SYNTAXES = [(XML, KINDS[0]), (GEMMA, KINDS[0]), (GEMMA, KINDS[1])]
 by_syntax = pytest.mark.parametrize(("form", "words"), SYNTAXES, ids=["xml", "gemma", "controls"])

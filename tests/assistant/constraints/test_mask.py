@@ -12,10 +12,10 @@ from assistant.decoding.mask import constrained
 from assistant.decoding.warp import warped
 from assistant.request import Constraint, Sampling
 from models.errors import UsageError
-from tests.assistant.constraints.spelt import Words
+from tests.assistant.constraints.word_vocabulary import WordVocabulary
 from tests.patience import ALL
 
-WORDS = Words("ab", "abc", "b")
+WORDS = WordVocabulary("ab", "abc", "b")
 A, B, C = (WORDS.tokenize(text)[0] for text in "abc")
 AB, ABC, B_WORD, BYTE_B = 0, 1, 2, 3 + ord("b")
 PERSON = {
@@ -80,7 +80,7 @@ def test_the_end_is_never_proposed_though_nothing_else_may_follow():
 
 
 def test_a_token_that_ends_answers_is_never_text_of_a_form():
-    words = Words("ab", "abc", "b")
+    words = WordVocabulary("ab", "abc", "b")
     words.pieces[words.stop] = b"b"
     mask = mask_of(Constraint("regex", "a[bx]"), words)
     assert words.stop not in allowed(mask, [A], words.size)
@@ -160,10 +160,10 @@ def test_each_real_vocabulary_spells_what_forms_ask_for(real_vocab, real_tokeniz
 
 
 def test_a_vocabulary_that_does_not_spell_or_never_ends_is_refused():
-    silent = Words("a", single=False)
+    silent = WordVocabulary("a", single=False)
     with pytest.raises(UsageError, match="changes text"):
         tokenizer_of(silent, silent.size)
-    endless = Words("a")
+    endless = WordVocabulary("a")
     endless.stop_tokens = frozenset()
     with pytest.raises(UsageError, match="no stop token"):
         tokenizer_of(endless, endless.size)

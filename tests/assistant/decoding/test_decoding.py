@@ -12,7 +12,7 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.events import Origin
-from tests.assistant.decoding.rules.given import Given, drafted
+from tests.assistant.decoding.rules.fixed_uniforms import FixedUniforms, draft_of
 from tests.exact.exact_rows import row_of
 
 HALF = Fraction(1, 2)
@@ -39,9 +39,9 @@ def committed(rule, draft, *rows):
 
 
 def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
-    draft = drafted((0, 0, 1), (EVEN, EVEN, EVEN))
+    draft = draft_of((0, 0, 1), (EVEN, EVEN, EVEN))
     # Uniforms from the longest on, and one for the token after what is kept.
-    round_ = committed(BlockRule(Given(0.9, 0.9, 0.9, 0.5)), draft, *[LEANING] * 4)
+    round_ = committed(BlockRule(FixedUniforms(0.9, 0.9, 0.9, 0.5)), draft, *[LEANING] * 4)
     assert round_.accepted == 0
     assert [each.uniform for each in round_.rejected] == [0.9, 0.9, 0.9]
     assert [each.threshold for each in round_.rejected] == [0, 0, Fraction(3, 8)]
@@ -49,26 +49,26 @@ def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
 
 
 def test_a_token_accepted_with_its_successor_needed_no_uniform():
-    draft = drafted((0, 0), (EVEN, EVEN))
+    draft = draft_of((0, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
     first, second, _ = committed(
-        BlockRule(Given(0.9, 0.0)), draft, LEANING, certain, certain
+        BlockRule(FixedUniforms(0.9, 0.0)), draft, LEANING, certain, certain
     ).tokens
     assert (first.uniform, first.threshold) == (None, 1)
     assert (second.uniform, second.threshold) == (0.9, 1)
 
 
 def test_a_token_that_the_target_forbids_needed_no_uniform_and_hides_those_after_it():
-    draft = drafted((1, 0), (EVEN, EVEN))
+    draft = draft_of((1, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
-    forbidden, behind = committed(BlockRule(Given(0.0)), draft, *[certain] * 3).rejected
+    forbidden, behind = committed(BlockRule(FixedUniforms(0.0)), draft, *[certain] * 3).rejected
     assert (forbidden.target_row, forbidden.uniform, forbidden.threshold) == (certain, None, 0)
     assert (behind.target_row, behind.uniform, behind.threshold) == (None, None, None)
 
 
 def test_the_token_rule_compares_with_no_threshold_of_its_own():
-    draft = drafted((1, 0, 0), (EVEN, EVEN, EVEN))
-    round_ = committed(TokenRule(Given(0.9, 0.9, 0.0)), draft, *[LEANING] * 4)
+    draft = draft_of((1, 0, 0), (EVEN, EVEN, EVEN))
+    round_ = committed(TokenRule(FixedUniforms(0.9, 0.9, 0.0)), draft, *[LEANING] * 4)
     first, second = round_.rejected
     assert [(each.uniform, each.threshold) for each in round_.tokens] == [(0.9, None)] * 2
     assert (first.uniform, first.threshold, first.target_row) == (0.9, None, LEANING)
@@ -80,7 +80,7 @@ def test_a_seed_draws_from_the_targets_own_row_though_a_proposal_is_replaced():
     rule, target = CoupledRule(1), Row(np.arange(4), np.full(4, 0.25))
     own = rule.draw(target, 0)
     wrong = (own + 1) % 4
-    round_ = committed(rule, drafted((wrong, 0), (target, target)), *[target] * 3)
+    round_ = committed(rule, draft_of((wrong, 0), (target, target)), *[target] * 3)
     (token,) = round_.tokens
     assert (token.id, token.origin, token.uniform) == (own, Origin.TARGET, None)
     assert [each.proposal.token for each in round_.rejected] == [wrong, 0]
@@ -89,14 +89,16 @@ def test_a_seed_draws_from_the_targets_own_row_though_a_proposal_is_replaced():
 
 @pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 def test_without_a_seed_what_replaces_a_proposal_is_from_the_residual(rule):
-    round_ = committed(rule(Given(0.5, 0.5)), drafted((1,), (EVEN,)), one_hot(0), one_hot(0))
+    round_ = committed(
+        rule(FixedUniforms(0.5, 0.5)), draft_of((1,), (EVEN,)), one_hot(0), one_hot(0)
+    )
     assert [token.origin for token in round_.tokens] == [Origin.RESIDUAL]
 
 
 @pytest.mark.parametrize("accepted", range(3))
 def test_of_the_rejected_proposals_one_counts_as_tested(accepted):
     tokens = [0] * accepted + [1] * (2 - accepted)
-    draft = drafted(tokens, [one_hot(token) for token in tokens])
+    draft = draft_of(tokens, [one_hot(token) for token in tokens])
     round_ = committed(CoupledRule(1), draft, *[one_hot(0)] * 3)
     assert (round_.accepted, round_.proposed) == (accepted, 2)
     assert round_.tested == min(accepted + 1, 2)

@@ -13,7 +13,7 @@ from assistant.events import Decoded, Failed, Finished, Ready, Stop, Warned
 from assistant.request import EngineArgs, Message, Request, Sampling
 from models.slim.writing import read_layout
 from tests import tiny
-from tests.assistant.process.driving import Heard, near
+from tests.assistant.process.event_log import EventLog, in_process
 
 VALUES = {"nan": np.nan, "inf": np.inf, "minus-inf": -np.inf}
 
@@ -45,13 +45,13 @@ def ask(text: str) -> Request:
     )
 
 
-def answered(engine, heard: Heard, text: str = "Why?"):
+def answered(engine, received: EventLog, text: str = "Why?"):
     engine.submit(ask(text))
-    return heard.until(Finished, Failed)
+    return received.until(Finished, Failed)
 
 
-def tokens(heard: Heard) -> list[int]:
-    events = [event for event in heard.events if isinstance(event, Decoded)]
+def tokens(received: EventLog) -> list[int]:
+    events = [event for event in received.events if isinstance(event, Decoded)]
     return [token.id for event in events for token in event.tokens]
 
 
@@ -60,18 +60,18 @@ def tokens(heard: Heard) -> list[int]:
 @pytest.mark.some(3)
 def test_a_target_without_numbers_says_only_why(spoil, tiny_draft, tiny_target, value, measure):
     bad = spoil("target", VALUES[value], "everywhere")
-    with near() as (engine, heard):
+    with in_process() as (engine, received):
         engine.submit(EngineArgs(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
-        end = heard.until(Ready, Failed)
+        end = received.until(Ready, Failed)
         if isinstance(end, Ready):
-            end = answered(engine, heard)
+            end = answered(engine, received)
         assert end.kind == "ModelError"
         assert f"{bad} computes invalid numbers" in end.message
         assert "specchat models check" in end.message
-        assert tokens(heard) == []
+        assert tokens(received) == []
         engine.submit(EngineArgs(tiny_target, n_ctx=512, threads=1, measure=False))
-        heard.until(Ready)
-        assert isinstance(answered(engine, heard), Finished)
+        received.until(Ready)
+        assert isinstance(answered(engine, received), Finished)
 
 
 @pytest.mark.parametrize("measure", [True, False])
@@ -79,25 +79,25 @@ def test_a_target_without_numbers_says_only_why(spoil, tiny_draft, tiny_target, 
 @pytest.mark.some(3)
 def test_a_draft_without_numbers_is_left_out_of_the_answer(spoil, tiny_target, value, measure):
     bad = spoil("draft", VALUES[value], "everywhere")
-    with near() as (engine, heard):
+    with in_process() as (engine, received):
         engine.submit(EngineArgs(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
-        ready = heard.until(Ready, Failed)
+        ready = received.until(Ready, Failed)
         assert isinstance(ready, Ready), ready
         assert ready.draft is None
         assert f"{bad} computes invalid numbers" in str(ready.no_draft)
-        assert answered(engine, heard).stop is Stop.LENGTH
+        assert answered(engine, received).stop is Stop.LENGTH
 
 
 @pytest.mark.parametrize("value", VALUES)
 def test_a_target_that_runs_out_of_numbers_ends_the_answer_and_keeps_it(spoil, tiny_draft, value):
     bad = spoil("target", VALUES[value], "one-token")
-    with near() as (engine, heard):
+    with in_process() as (engine, received):
         engine.submit(EngineArgs(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
-        heard.until(Ready)
-        end = answered(engine, heard)
+        received.until(Ready)
+        end = answered(engine, received)
         assert isinstance(end, Failed)
         assert "computes invalid numbers" in end.message
-        said = tokens(heard)
+        said = tokens(received)
         assert said
         assert FATAL not in said[:-1]  # nothing is drawn from a row after it
 
@@ -105,12 +105,12 @@ def test_a_target_that_runs_out_of_numbers_ends_the_answer_and_keeps_it(spoil, t
 @pytest.mark.parametrize("value", VALUES)
 def test_a_draft_that_runs_out_of_numbers_ends_speculation_alone(spoil, tiny_target, value):
     bad = spoil("draft", VALUES[value], "one-token")
-    with near() as (engine, heard):
+    with in_process() as (engine, received):
         engine.submit(EngineArgs(tiny_target, bad, n_ctx=512, threads=1, measure=False))
-        assert heard.until(Ready).draft is not None
-        end = answered(engine, heard)
+        assert received.until(Ready).draft is not None
+        end = answered(engine, received)
         assert end.stop is Stop.LENGTH
         assert end.stats.generated_tokens == 400
         assert end.stats.drafted > 0
-        notices = [event.text for event in heard.events if isinstance(event, Warned)]
+        notices = [event.text for event in received.events if isinstance(event, Warned)]
         assert any("without the draft model" in text and bad.name in text for text in notices)

@@ -5,26 +5,26 @@ import pytest
 
 from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import BLOCK, LONG, draw
-from tests.assistant.decoding.rules.given import Given
+from tests.assistant.decoding.rules.fixed_uniforms import FixedUniforms
 
 HALVES = Row(np.array([3, 7]), np.array([0.5, 0.5]))
 
 
 def test_the_smallest_uniform_draws_the_first_token_and_a_boundary_the_next():
-    assert draw(HALVES, Given(0.0)) == 3
-    assert draw(HALVES, Given(0.5)) == 7
+    assert draw(HALVES, FixedUniforms(0.0)) == 3
+    assert draw(HALVES, FixedUniforms(0.5)) == 7
 
 
 def test_a_product_that_rounds_up_to_the_total_draws_the_last_token():
     # A subnormal total: there the product has too few digits to stay below it.
     row = Row(np.array([3, 7]), np.array([5e-324, 5e-324]))
-    assert draw(row, Given(np.nextafter(1, 0))) == 7
+    assert draw(row, FixedUniforms(np.nextafter(1, 0))) == 7
 
 
 def test_a_row_need_not_be_normalised():
     row = Row(np.array([3, 7]), np.array([0.02, 0.06]))
-    assert draw(row, Given(0.2499)) == 3
-    assert draw(row, Given(0.2501)) == 7
+    assert draw(row, FixedUniforms(0.2499)) == 3
+    assert draw(row, FixedUniforms(0.2501)) == 7
 
 
 @pytest.mark.parametrize("size", [LONG - 1, LONG, LONG + 1, 10 * LONG + 77])
@@ -34,7 +34,7 @@ def test_long_rows_are_inverted_as_short_ones_are(size):
     cumulative = np.cumsum(probs) / probs.sum()
     row = Row(np.arange(size), probs)
     for u in (*rng.random(300), 0.0, np.nextafter(1, 0)):
-        token = draw(row, Given(u))
+        token = draw(row, FixedUniforms(u))
         before = cumulative[token - 1] if token else 0.0
         assert before - 1e-12 <= u <= cumulative[token] + 1e-12
 
@@ -42,4 +42,4 @@ def test_long_rows_are_inverted_as_short_ones_are(size):
 def test_between_blocks_no_token_is_lost():
     row = Row(np.arange(LONG), np.ones(LONG))
     for token in (0, BLOCK - 1, BLOCK, LONG - BLOCK - 1, LONG - BLOCK, LONG - 1):
-        assert draw(row, Given((token + 0.5) / LONG)) == token
+        assert draw(row, FixedUniforms((token + 0.5) / LONG)) == token

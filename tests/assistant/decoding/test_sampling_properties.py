@@ -10,7 +10,7 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule, draw
 from assistant.decoding.warp import COLDEST, penalise, warp
 from assistant.request import Sampling
-from tests.assistant.decoding.rules.given import Given, drafted
+from tests.assistant.decoding.rules.fixed_uniforms import FixedUniforms, draft_of
 from tests.patience import examples
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -122,9 +122,9 @@ def test_nothing_comes_out_that_the_target_forbids(data, name, n):
     targets = data.draw(st.lists(TARGETS, min_size=n + 1, max_size=n + 1))
     tokens = data.draw(st.lists(st.integers(0, 7), min_size=n, max_size=n))
     uniforms = data.draw(st.lists(UNIFORMS, min_size=n + 1, max_size=n + 1))
-    rng, read = Given(*uniforms), []
+    rng, read = FixedUniforms(*uniforms), []
     rule = {"token": TokenRule(rng), "block": BlockRule(rng), "coupled": CoupledRule(n)}[name]
-    draft = drafted(tokens, drafts, data.draw(DRAFTS))
+    draft = draft_of(tokens, drafts, data.draw(DRAFTS))
     verdict = rule.verify(draft, (read.append(row) or row for row in targets), 3)
     assert 0 <= verdict.accepted <= n
     assert verdict.target_rows == tuple(read) == tuple(targets[: len(read)])
@@ -138,14 +138,14 @@ def test_nothing_comes_out_that_the_target_forbids(data, name, n):
     last = targets[verdict.accepted]
     assert (verdict.row.probs > 0).all()
     for uniform in uniforms:
-        assert last.prob(draw(verdict.row, Given(uniform))) > 0
+        assert last.prob(draw(verdict.row, FixedUniforms(uniform))) > 0
 
 
 @settings(max_examples=examples(300))
 @given(TARGETS, st.integers(0, 7), UNIFORMS, st.sampled_from((TokenRule, BlockRule)))
 def test_a_token_of_equal_draft_and_target_rows_is_accepted(target, token, uniform, kind):
     assume(target.prob(token) > 0)
-    verdict = kind(Given(uniform)).verify(drafted([token], [target]), [target, target], 0)
+    verdict = kind(FixedUniforms(uniform)).verify(draft_of([token], [target]), [target, target], 0)
     assert verdict.accepted == 1
     assert np.allclose(verdict.row.probs / verdict.row.probs.sum(), target.probs)
 
@@ -153,5 +153,5 @@ def test_a_token_of_equal_draft_and_target_rows_is_accepted(target, token, unifo
 @settings(max_examples=examples(300))
 @given(TARGETS, UNIFORMS, st.integers(0, 2**64), st.integers(0, 2**20))
 def test_a_draw_is_of_what_is_in_the_row(row, uniform, seed, position):
-    assert draw(row, Given(uniform)) in row.ids
+    assert draw(row, FixedUniforms(uniform)) in row.ids
     assert CoupledRule(seed).draw(row, position) in row.ids

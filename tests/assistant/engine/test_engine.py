@@ -11,27 +11,29 @@ from assistant.request import EngineArgs
 from models.files.snapshots import folder
 from models.native.model import NativeModel
 from tests import tiny
-from tests.asking import Asking, NearEngine
-from tests.assistant.process.driving import Heard, ask
-from tests.assistant.process.driving import near as running
+from tests.assistant.process.event_log import EventLog, ask
+from tests.assistant.process.event_log import in_process as running
 from tests.engine import ENGINE
+from tests.in_process_engine import BlockingEngine, InProcessEngine
 from tests.patience import until
 
 
 def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(setup, tmp_path):
     """Whoever asked may end the process as soon as that is heard."""
-    cached, heard = replace(setup, engine=ENGINE, cache=tmp_path), Heard()
+    cached, received = replace(setup, engine=ENGINE, cache=tmp_path), EventLog()
     saved: list[bool] = []
 
     def is_saved() -> bool:
         return bool(newest(cached.draft, "draft", tmp_path).acceptance)
 
-    engine = Asking(NearEngine, lambda event: (saved.append(is_saved()), heard.emit(event)))
+    engine = BlockingEngine(
+        InProcessEngine, lambda event: (saved.append(is_saved()), received.emit(event))
+    )
     try:
         engine.submit(cached)
-        heard.end()
+        received.end()
         engine.submit(ask())
-        assert isinstance(heard.end(), Finished)
+        assert isinstance(received.end(), Finished)
         assert saved[-1]
         assert not saved[0]
     finally:
@@ -41,48 +43,48 @@ def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(
 
 def test_a_target_that_cannot_roll_back_answers_by_ars_and_says_why(setup, monkeypatch):
     monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(setup)
-        ready = heard.end()
+        ready = received.end()
         assert ready.draft is None
         assert not ready.rolls_back
         assert "cannot roll back tokens" in ready.no_draft
         engine.submit(ask())
-        assert heard.end().stats.drafted == 0
+        assert received.end().stats.drafted == 0
 
 
 def test_a_new_load_replaces_the_models(setup, tmp_path):
     other = tiny.write(tmp_path / "other.gguf", seed=9, stops=False)
-    with running() as (engine, heard):
+    with running() as (engine, received):
         for path in (setup.target, other, setup.target):
             engine.submit(EngineArgs(path, setup.draft, n_ctx=512, threads=1))
-            assert heard.end().target.path == path
+            assert received.end().target.path == path
             engine.submit(ask())
-            assert isinstance(heard.end(), Finished)
+            assert isinstance(received.end(), Finished)
 
 
 def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(ask(mode="ars", lookahead=None, max_tokens=200))
         engine.submit(ask(mode="sps", lookahead=3))
-        heard.end()
-        assert {event.lookahead for event in heard.events if isinstance(event, Decoded)} == {0}
-        heard.events.clear()
-        heard.end()
-        assert 3 in {event.lookahead for event in heard.events if isinstance(event, Decoded)}
+        received.end()
+        assert {event.lookahead for event in received.events if isinstance(event, Decoded)} == {0}
+        received.events.clear()
+        received.end()
+        assert 3 in {event.lookahead for event in received.events if isinstance(event, Decoded)}
 
 
 def test_a_bug_in_an_answer_is_told_and_does_not_end_the_thread(setup):
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         real = engine.inside._state.assistant.reply
         engine.inside._state.assistant.reply = lambda *_: 1 // 0
         engine.submit(ask())
-        failed = heard.end()
+        failed = received.end()
         assert isinstance(failed, Failed)
         assert "bug" in failed.message
         engine.inside._state.assistant.reply = real
         engine.submit(ask())
-        assert isinstance(heard.end(), Finished)
+        assert isinstance(received.end(), Finished)
 
 
 def snapshots():
@@ -104,12 +106,12 @@ def rested():
 
 def test_a_stored_conversation_is_taken_up_again_by_the_next_engine(setup, worth_keeping):
     question = "Why is the sky blue? " * 10
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(ask(question, stored=True))
-        first = heard.end()
+        first = received.end()
         assert len(rested()) == 1
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(ask(question, stored=True))
-        prepared = heard.until(Prepared)
+        prepared = received.until(Prepared)
         assert prepared.cached_tokens == prepared.prompt_tokens - 1
-        assert heard.end().text == first.text
+        assert received.end().text == first.text

@@ -15,7 +15,7 @@ from assistant.events import Decoded, Failed, Finished, LaneEvent, RaceOver, Rac
 from assistant.request import EngineArgs, Lane, Message, Race, Request, Sampling
 from models import engines
 from tests import tiny
-from tests.assistant.process.driving import running
+from tests.assistant.process.event_log import running
 from tests.engine import needs_both
 
 
@@ -68,24 +68,24 @@ def test_a_llama_cpp_that_was_built_for_a_gpu_is_known_by_its_files(tmp_path, mo
 def test_a_file_that_is_too_new_for_one_engine_is_run_by_the_other(setup, tmp_path):
     """Nothing in its header says so to us: the engine refuses it, and the process is replaced."""
     target = tiny.write(tmp_path / "new.gguf", pre="whitespace")
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(replace(setup, target=target))
-        assert heard.until(Ready).engine == "llama"
+        assert received.until(Ready).engine == "llama"
         assert "unknown pre-tokenizer" in choose(replace(setup, target=target)).reason
         engine.submit(replace(setup, target=target, engine="ik"))
-        assert "unknown pre-tokenizer" in heard.until(Failed).message
+        assert "unknown pre-tokenizer" in received.until(Failed).message
 
 
 @needs_both
 def test_a_process_that_has_loaded_the_other_engine_gives_way_to_a_new_one(setup):
     question = Request((Message("user", "Why?"),), Sampling(0), seed=1, max_tokens=8)
     texts = []
-    with running() as (engine, heard):
+    with running() as (engine, received):
         for name in ("llama", "ik", "ik", "llama"):
             engine.submit(replace(setup, engine=name))
-            assert heard.until(Ready).engine == name
+            assert received.until(Ready).engine == name
             engine.submit(question)
-            end = heard.until(Finished)
+            end = received.until(Finished)
             assert end.stats.engine == name
             texts.append((engine.pid, end.token_ids))
     assert [a == b for (a, _), (b, _) in pairwise(texts)] == [False, True, False]
@@ -101,16 +101,16 @@ def test_lanes_of_a_race_may_have_different_engines_and_take_turns(setup, tiny_d
         Lane("c", replace(setup, engine="ik"), "sps", 3),
     )
     request = Request((Message("user", "Why?"),), Sampling(0), seed=1, max_tokens=60)
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(Race(lanes, request))
-        heard.until(RaceOver)
-    assert [ready.engine for ready in heard.of(RaceReady)[0].lanes] == ["llama", "ik", "ik"]
-    ends = [heard.of(Finished, lane)[0] for lane in range(3)]
+        received.until(RaceOver)
+    assert [ready.engine for ready in received.of(RaceReady)[0].lanes] == ["llama", "ik", "ik"]
+    ends = [received.of(Finished, lane)[0] for lane in range(3)]
     assert [end.stats.engine for end in ends] == ["llama", "ik", "ik"]
     assert ends[2].stats.accepted > 0
     assert len({end.token_ids for end in ends}) == 1
     clocks, longest = dict.fromkeys(range(3), 0.0), 0.0
-    for lap in heard.of(LaneEvent):
+    for lap in received.of(LaneEvent):
         if isinstance(lap.event, Finished):
             break
         longest = max(longest, lap.clock - clocks[lap.lane])
@@ -127,25 +127,25 @@ def long_race(setup: EngineArgs) -> Race:
 
 @needs_both
 def test_a_cancel_stops_the_lanes_of_all_engines(setup):
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(long_race(setup))
         for lane in range(2):
-            while not heard.of(Decoded, lane):
-                heard.until(LaneEvent)
+            while not received.of(Decoded, lane):
+                received.until(LaneEvent)
         engine.cancel()
-        heard.until(RaceOver)
-    ends = [heard.of(Finished, lane)[0] for lane in range(2)]
+        received.until(RaceOver)
+    ends = [received.of(Finished, lane)[0] for lane in range(2)]
     assert [end.stop for end in ends] == [Stop.CANCELLED] * 2
     assert all(end.stats.generated_tokens < 900 for end in ends)
 
 
 @needs_both
 def test_a_lane_whose_process_is_killed_ends_alone(setup):
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(long_race(setup))
-        heard.until(RaceReady)
+        received.until(RaceReady)
         os.kill(engine.process._others["ik"].pid or 0, signal.SIGKILL)
-        heard.until(RaceOver)
-    (ended,) = heard.of(Failed, 1)
+        received.until(RaceOver)
+    (ended,) = received.of(Failed, 1)
     assert ended.kind == "EngineDied"
-    assert heard.of(Finished, 0)[0].stats.generated_tokens == 900
+    assert received.of(Finished, 0)[0].stats.generated_tokens == 900

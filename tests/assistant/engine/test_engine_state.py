@@ -6,8 +6,8 @@ from functools import partial
 from assistant.engine.engine import HANDLERS
 from assistant.events import Ready
 from assistant.request import EngineArgs
-from tests.asking import Asking, NearEngine
-from tests.assistant.process.driving import Heard
+from tests.assistant.process.event_log import EventLog
+from tests.in_process_engine import BlockingEngine, InProcessEngine
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,20 @@ class Something:
 
 
 def test_the_state_of_a_handler_stays_until_models_are_freed(tiny_target):
-    heard = Heard()
+    received = EventLog()
     handlers = {**HANDLERS, Open: lambda job, state: state.get_or_create(Something)}
-    engine = Asking(partial(NearEngine, handlers), heard.emit)
+    engine = BlockingEngine(partial(InProcessEngine, handlers), received.emit)
     try:
         engine.submit(Open())
         engine.submit(Open())
-        first, second = heard.until(Something), heard.until(Something)
+        first, second = received.until(Something), received.until(Something)
         assert first is second
         assert first.is_open
         engine.submit(EngineArgs(tiny_target, n_ctx=512, threads=1, measure=False))
-        heard.until(Ready)
+        received.until(Ready)
         assert not first.is_open
         engine.submit(Open())
-        third = heard.until(Something)
+        third = received.until(Something)
         assert third is not first
     finally:
         engine.close()

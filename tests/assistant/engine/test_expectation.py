@@ -47,7 +47,7 @@ class Machine:
     def expectations(self) -> Expectations:
         return Expectations(self.files, self.folder)
 
-    def told(self, model: ModelFile | GGUF) -> Expectation:
+    def expected(self, model: ModelFile | GGUF) -> Expectation:
         return cast(Expectation, self.expectations.of(model, None))
 
 
@@ -73,14 +73,14 @@ def test_unsaid_weights_tell_nothing(machine: Machine, monkeypatch: pytest.Monke
     (machine.folder / "bad.gguf").write_bytes(b"<html>")
     bad = ModelFile(machine.folder / "bad.gguf", "bad", "bad", "file")
     assert Expectations([bad, *machine.files], machine.folder).of(bad, None) is None
-    assert machine.told(machine.files[1])
+    assert machine.expected(machine.files[1])
     assert machine.expectations.of(replace(ENTRY, size=0), None) is None
 
 
 def test_a_measured_file_has_a_narrower_forecast_than_one_less_like_it(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.02, 0.004)
     models: list[ModelFile | GGUF] = [*machine.files, ENTRY]
-    own, other, listed = (machine.told(each) for each in models)
+    own, other, listed = (machine.expected(each) for each in models)
     assert own.tokens_per_s.low < 50 < own.tokens_per_s.high < 60
     assert own.prompt_s
     assert own.prompt_s.low < 4 < own.prompt_s.high < 5
@@ -94,31 +94,31 @@ def test_a_busy_machine_leaves_no_low_forecast(
     machine: Machine, measured_s: float, answered_s: float
 ) -> None:
     machine.measure(machine.files[0], measured_s, 0.004, answered_s=answered_s)
-    assert machine.told(machine.files[0]).tokens_per_s.middle == pytest.approx(50)
+    assert machine.expected(machine.files[0]).tokens_per_s.middle == pytest.approx(50)
 
 
 def test_files_that_disagree_make_the_others_uncertain(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.02, 0.004)
-    alone = machine.told(ENTRY)
+    alone = machine.expected(ENTRY)
     machine.measure(machine.files[1], 0.5, 0.004)
-    assert width(machine.told(ENTRY).tokens_per_s) > width(alone.tokens_per_s)
+    assert width(machine.expected(ENTRY).tokens_per_s) > width(alone.tokens_per_s)
 
 
 def test_a_larger_model_is_slower_and_so_is_its_reading(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.0002, 0.0001)
     sizes = [10**7 * 2**n for n in range(12)]
-    found = [machine.told(replace(ENTRY, size=size)) for size in sizes]
+    found = [machine.expected(replace(ENTRY, size=size)) for size in sizes]
     for small, large in pairwise(found):
         assert small.tokens_per_s > large.tokens_per_s
         assert small.tokens_per_s.high > large.tokens_per_s.high
         assert small.prompt_s < large.prompt_s  # type: ignore[operator]
-    one, twelve = (machine.told(each) for each in machine.files)
+    one, twelve = (machine.expected(each) for each in machine.files)
     assert one.tokens_per_s > twelve.tokens_per_s
 
 
 def test_weights_that_a_token_does_not_need_cost_nothing(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.0002, 0.0001)
-    dense, sparse = (machine.told(replace(ENTRY, active=part)) for part in (1.0, 0.1))
+    dense, sparse = (machine.expected(replace(ENTRY, active=part)) for part in (1.0, 0.1))
     assert sparse.tokens_per_s.low > 3 * dense.tokens_per_s.high
 
 
@@ -127,8 +127,8 @@ def test_llama_cpp_takes_longer_for_some_types(machine: Machine, monkeypatch, we
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])
     machine.measure(machine.files[0], 0.0002, 0.0001)
     usual, slow = (replace(ENTRY, file=f"a-{each}.gguf") for each in ("Q4_K_M", weights))
-    fast = machine.told(usual).tokens_per_s
-    assert machine.told(slow).tokens_per_s.high < fast.high / 1.3
+    fast = machine.expected(usual).tokens_per_s
+    assert machine.expected(slow).tokens_per_s.high < fast.high / 1.3
 
 
 def test_a_draft_gains_from_nothing_to_what_is_typical(machine: Machine) -> None:
@@ -165,5 +165,5 @@ def test_the_largest_model_that_runs_well_and_fits_easily_is_suggested(
     assert suggested(8, 1e-6, 1e-6) == "2"
     assert suggested(100, 1e-6, 0.5) == ""
     assert suggested(100, 10.0, 1e-6) == ""
-    own = machine.told(machine.files[0]).tokens_per_s
+    own = machine.expected(machine.files[0]).tokens_per_s
     assert "–" in str(own) or own.low == own.high

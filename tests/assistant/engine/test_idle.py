@@ -12,7 +12,7 @@ from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled
 from tests import tiny
 from tests.assistant.engine.answering import answer, end
-from tests.assistant.engine.stopwatched import Stopwatched
+from tests.assistant.engine.simulated_model import SimulatedModel
 
 FILE = "def largest(numbers):\n    return max(numbers)\n" * 4
 TYPED = Request((Message("system", "Be brief."), Message("user", f"{FILE}\nWhat do")))
@@ -76,7 +76,7 @@ def test_it_gives_way_to_another_job_and_goes_on_later(assistant):
     ("each_s", "pieces"), [(0.01, {4, 8, 16, 25}), (0.2, {4, 1}), (0.0001, {4, 8, 256})]
 )
 def test_no_piece_takes_longer_than_another_job_may_wait(each_s, pieces):
-    model = Stopwatched(lambda tokens, depth: each_s * tokens)
+    model = SimulatedModel(lambda tokens, depth: each_s * tokens)
     read = list(idle._prefill(model, list(range(600)), 4, model.clock))
     assert read[-1].end == sum(piece.tokens for piece in read) == 600
     assert pieces <= {*model.widths}

@@ -17,7 +17,7 @@ def policy(mode="auto", lookahead=None, machine=FLAT, draft=1.0):
 def under_way(machine=FLAT, draft=1.0):
     """Return a policy in the middle of an answer."""
     made = policy(machine=machine, draft=draft)
-    decode(made.controller, Text(sure=6), costs(machine, draft), rounds=20)
+    decode(made.controller, Text(margin=6), costs(machine, draft), rounds=20)
     return made
 
 

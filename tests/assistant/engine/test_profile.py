@@ -8,7 +8,7 @@ import pytest
 from assistant.engine.model_profile import LIMIT, ModelProfile
 from assistant.engine.profile import MEASURING_S, SETTLED, SHALLOW, Evaluation, Profile, varied
 from models.errors import Cancelled
-from tests.assistant.engine.stopwatched import Stopwatched
+from tests.assistant.engine.simulated_model import SimulatedModel
 
 
 class Machine:
@@ -25,7 +25,7 @@ class Machine:
             self.now += took
             return took
 
-        return Stopwatched(timed, **options)
+        return SimulatedModel(timed, **options)
 
     def profile(self, typical=({}, {}), draft=True):
         drafts = self.draft.conditions if draft else None

@@ -20,7 +20,7 @@ from assistant.events import (
     Stop,
 )
 from assistant.request import EngineArgs, Lane, Message, Race, Request, Sampling
-from tests.assistant.process.driving import near as running
+from tests.assistant.process.event_log import in_process as running
 
 
 def request(**settings) -> Request:
@@ -39,14 +39,14 @@ def race(setup) -> Race:
 
 
 def test_every_lane_says_what_it_says_alone(race):
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(race)
-        heard.until(RaceOver)
-        together = [heard.of(Finished, lane)[0] for lane in range(3)]
+        received.until(RaceOver)
+        together = [received.of(Finished, lane)[0] for lane in range(3)]
         for lane, in_race in zip(race.lanes, together, strict=True):
             engine.submit(lane.setup)
             engine.submit(replace(race.request, mode=lane.mode, lookahead=lane.lookahead))
-            alone = heard.until(Finished, Failed)
+            alone = received.until(Finished, Failed)
             assert alone.stats.mode == in_race.stats.mode == lane.mode
             assert alone.token_ids == in_race.token_ids
             assert (alone.text, alone.stop) == (in_race.text, in_race.stop)
@@ -55,12 +55,12 @@ def test_every_lane_says_what_it_says_alone(race):
 
 
 def test_clocks_of_unfinished_lanes_never_differ_by_more_than_a_step(race):
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(replace(race, request=request(max_tokens=200)))
-        heard.until(RaceOver)
+        received.until(RaceOver)
     clocks = dict.fromkeys(range(3), 0.0)
     longest = 0.0
-    for lap in heard.of(LaneEvent):
+    for lap in received.of(LaneEvent):
         assert lap.clock >= clocks[lap.lane]
         assert clocks[lap.lane] == min(clocks.values())  # whoever computed least went on
         longest = max(longest, lap.clock - clocks[lap.lane])
@@ -71,11 +71,11 @@ def test_clocks_of_unfinished_lanes_never_differ_by_more_than_a_step(race):
 
 
 def test_figures_are_of_the_own_clock_alone(race):
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(race)
-        heard.until(RaceOver)
+        received.until(RaceOver)
     for lane in range(3):
-        laps = [lap for lap in heard.of(LaneEvent) if lap.lane == lane]
+        laps = [lap for lap in received.of(LaneEvent) if lap.lane == lane]
         stats = laps[-1].event.stats
         assert 0 < stats.decode_s <= laps[-1].clock
         assert stats.first_token_s <= laps[-1].clock
@@ -99,47 +99,47 @@ def test_the_clock_of_a_lane_stands_while_others_compute(race):
 def test_a_file_is_loaded_once_for_all_lanes_and_the_chat(race, setup, calls):
     loaded = calls("llama_model_load_from_file")
     freed = calls("llama_model_free")
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(race)
-        heard.until(RaceOver)
+        received.until(RaceOver)
         assert (len(loaded), len(freed)) == (2, 0)
         engine.submit(request())
-        assert isinstance(heard.until(Finished, Failed), Finished)
+        assert isinstance(received.until(Finished, Failed), Finished)
     assert len(freed) == 2
 
 
 def test_memory_of_a_race_is_free_when_it_is_over(race, calls):
     loaded = calls("llama_model_load_from_file")
     freed = calls("llama_model_free")
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(race)
-        heard.until(RaceOver)
+        received.until(RaceOver)
         assert (len(loaded), len(freed)) == (2, 2)
-        assert {event.role for event in heard.of(Loading)} == {"target", "draft"}
+        assert {event.role for event in received.of(Loading)} == {"target", "draft"}
 
 
 def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(replace(race, request=request(max_tokens=400)))
-        while len(heard.of(LaneEvent)) < 40:
-            heard.until(LaneEvent)
+        while len(received.of(LaneEvent)) < 40:
+            received.until(LaneEvent)
         engine.cancel()
-        heard.until(RaceOver)
+        received.until(RaceOver)
         for lane in range(3):
-            finished = heard.of(Finished, lane)[0]
+            finished = received.of(Finished, lane)[0]
             assert finished.stop is Stop.CANCELLED
-            said = [token.text for event in heard.of(Decoded, lane) for token in event.tokens]
+            said = [token.text for event in received.of(Decoded, lane) for token in event.tokens]
             # A character of which only some bytes came is told of at the end.
             assert finished.text.rstrip("\ufffd") == "".join(said).rstrip("\ufffd")
             assert 0 < finished.stats.generated_tokens < 400
         engine.submit(race)
-        heard.until(RaceOver)
-        assert heard.of(Finished, 0)[1].stop is Stop.LENGTH
+        received.until(RaceOver)
+        assert received.of(Finished, 0)[1].stop is Stop.LENGTH
 
 
 def test_cancel_while_loading_is_told(race):
-    with running() as (engine, heard):
-        real = heard.emit
+    with running() as (engine, received):
+        real = received.emit
 
         def emit(event) -> None:
             if isinstance(event, Loading):
@@ -148,42 +148,42 @@ def test_cancel_while_loading_is_told(race):
 
         engine._handle = emit
         engine.submit(race)
-        assert heard.until(Failed, RaceOver).kind == "Cancelled"
+        assert received.until(Failed, RaceOver).kind == "Cancelled"
 
 
 def test_steering_the_chat_does_not_reach_a_race(race):
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(replace(race, request=request(max_tokens=100)))
-        heard.until(LaneEvent)
+        received.until(LaneEvent)
         engine.update("sps", 5)
-        heard.until(RaceOver)
-        assert {event.lookahead for event in heard.of(Decoded, 0)} == {0}
-        assert max(event.lookahead for event in heard.of(Decoded, 1)) == 3
+        received.until(RaceOver)
+        assert {event.lookahead for event in received.of(Decoded, 0)} == {0}
+        assert max(event.lookahead for event in received.of(Decoded, 1)) == 3
 
 
 def test_lane_that_cannot_speculate_says_so_and_the_others_go_on(race, setup, tmp_path):
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF nonsense")
     misfit = replace(race.lanes[1], setup=replace(setup, draft=bad))
-    with running() as (engine, heard):
+    with running() as (engine, received):
         alone = replace(race.request, sources=("model",))
         lanes = (race.lanes[0], misfit, race.lanes[2])
         engine.submit(replace(race, lanes=lanes, request=alone))
-        ready, failed, _ = heard.until(RaceReady).lanes
+        ready, failed, _ = received.until(RaceReady).lanes
         assert isinstance(ready, Ready)
         assert "bad.gguf" in failed.message
-        heard.until(RaceOver)
-        assert {lap.lane for lap in heard.of(LaneEvent)} == {0, 2}
-        assert all(heard.of(Finished, lane)[0].stop is Stop.LENGTH for lane in (0, 2))
+        received.until(RaceOver)
+        assert {lap.lane for lap in received.of(LaneEvent)} == {0, 2}
+        assert all(received.of(Finished, lane)[0].stop is Stop.LENGTH for lane in (0, 2))
 
 
 def test_race_in_which_no_lane_can_start_fails(race, tmp_path):
     bad = Path(tmp_path / "bad.gguf")
     bad.write_bytes(b"nonsense")
     lanes = tuple(replace(lane, setup=EngineArgs(bad)) for lane in race.lanes)
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(replace(race, lanes=lanes))
-        failed = heard.until(Failed, RaceOver)
+        failed = received.until(Failed, RaceOver)
         assert failed.kind == "ModelError"
         assert failed.message.count(str(bad)) == 1
 
@@ -191,8 +191,8 @@ def test_race_in_which_no_lane_can_start_fails(race, tmp_path):
 def test_lane_whose_question_is_too_long_fails_and_the_others_go_on(race, setup):
     narrow = replace(race.lanes[1], setup=replace(setup, n_ctx=256))
     long = replace(request(max_tokens=20), messages=(Message("user", "x" * 400),))
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(Race((race.lanes[0], narrow), long))
-        heard.until(RaceOver)
-        assert heard.of(Failed, 1)[0].kind == "ContextFull"
-        assert heard.of(Finished, 0)[0].stop is Stop.LENGTH
+        received.until(RaceOver)
+        assert received.of(Failed, 1)[0].kind == "ContextFull"
+        assert received.of(Finished, 0)[0].stop is Stop.LENGTH

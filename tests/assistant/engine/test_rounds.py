@@ -16,7 +16,7 @@ from assistant.engine.reply import rule_of, warp_of
 from assistant.engine.rounds import Policy, Rounds
 from assistant.request import Sampling
 from tests.assistant.engine.answering import ask
-from tests.assistant.engine.pressing import CHOSEN, Counting, Pressed, greedy
+from tests.assistant.engine.counting_target import CHOSEN, CountingTarget, ModeChanger, greedy
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import law
 from tests.exact.toy import Toy, chain_rule
@@ -45,9 +45,11 @@ def test_an_answer_that_the_controller_plans_has_the_law_of_the_target(rule):
 def test_a_key_that_is_pressed_within_a_round_takes_effect_in_the_next():
     """Any order of keys: each reason is that of the round's own draft."""
     control, tokens = Control("auto"), [*range(50)] * 4
-    policy, drafter = Policy(control, Controller(Costs(CHEAP, {}))), Cascade(Pressed(control))
+    policy, drafter = Policy(control, Controller(Costs(CHEAP, {}))), Cascade(ModeChanger(control))
     reasons = set()
-    for round_, forecast, _ in Rounds(Counting(), tokens, drafter, CoupledRule(0), greedy, policy):
+    for round_, forecast, _ in Rounds(
+        CountingTarget(), tokens, drafter, CoupledRule(0), greedy, policy
+    ):
         assert round_.proposed in CHOSEN.get(forecast.reason, range(32)), forecast.reason
         reasons.add(forecast.reason)
         if forecast.reason is Reason.ARS:  # no source is asked, so none presses

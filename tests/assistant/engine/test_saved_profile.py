@@ -20,11 +20,11 @@ from models.files import disk
 from models.files.disk import Records
 from models.native import loaded
 from tests.assistant.decoding.lookahead.machines import coin
-from tests.assistant.engine.stopwatched import Stopwatched, prepared
+from tests.assistant.engine.simulated_model import SimulatedModel, prepared
 
 
 def model(conditions="this", **options):
-    return Stopwatched(lambda width, depth: 0.01 * (3 + width), conditions=conditions, **options)
+    return SimulatedModel(lambda width, depth: 0.01 * (3 + width), conditions=conditions, **options)
 
 
 def evaluations(folder, conditions="this", draft=None, noise=lambda: 0.0):
@@ -156,7 +156,7 @@ def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
 
 
 def test_more_samples_correct_the_costs_at_once_and_are_saved(tmp_path):
-    target = Stopwatched(lambda width, depth: 0.01 * width)
+    target = SimulatedModel(lambda width, depth: 0.01 * width)
     remember(target, None, tmp_path, {1: 0.01, 2: 0.011, 3: 0.03, 4: 0.04, 8: 0.08}, {})
     profile = prepared(target, None, tmp_path, clock=target.clock)
     assert profile.costs.verify(2) == pytest.approx(0.011)

@@ -13,7 +13,7 @@ from models.errors import Cancelled, StorageError
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from models.progress import CancelFlag
-from tests.assistant.engine.stopwatched import prepared
+from tests.assistant.engine.simulated_model import prepared
 from tests.engine import ENGINE
 
 
@@ -29,14 +29,14 @@ def tuned(target, draft=None, handle=None, cancel=None, **setup):
 
 
 def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft):
-    heard: list[Measuring] = []
-    found = tuned(tiny_target, tiny_draft, heard.append)
+    received: list[Measuring] = []
+    found = tuned(tiny_target, tiny_draft, received.append)
     assert found.verify.keys() >= {*range(1, 18), 32}
     assert found.draft.keys() >= {1, 8, 64}
-    fractions = [each.fraction for each in heard]
+    fractions = [each.fraction for each in received]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1)
-    assert heard[-1].left_s == 0
+    assert received[-1].left_s == 0
 
 
 def test_the_times_of_a_tuning_are_known_at_the_next_load(tiny_target, monkeypatch, tmp_path):

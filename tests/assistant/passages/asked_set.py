@@ -14,7 +14,7 @@ from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from models.files.places import cache_dir
 from tests.assistant.passages.indexes import updated
-from tests.assistant.session.stage import MODEL
+from tests.assistant.session.scripted_session import MODEL
 
 DATA = Path(__file__).with_name("asked")
 DAY_S, NOW_S = 86_400, 1_790_000_000

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.request import EngineArgs
 from tests import tiny
-from tests.assistant.process.driving import LONG
+from tests.assistant.process.event_log import LONG
 
 N_CTX = LONG + 2000
 

@@ -16,7 +16,7 @@ from assistant.request import AnyJob, CountTokens, EngineArgs, Prefill, Race
 from models import engines, ik
 from models.engines import PACKAGES
 from models.files.places import cache_dir
-from tests.assistant.process.driving import ask
+from tests.assistant.process.event_log import ask
 
 SETUP = EngineArgs(Path("/models/big.gguf"), Path("/models/small.gguf"))
 

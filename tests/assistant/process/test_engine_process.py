@@ -38,7 +38,7 @@ from assistant.request import (
 from assistant.service import EventStream
 from assistant.stats import Stats
 from models.errors import OtherEngine
-from tests.assistant.process.driving import LONG, ask, running, unheard
+from tests.assistant.process.event_log import LONG, ask, running, unread_stream
 from tests.assistant.process.fakes.toy import TOY, Toy, Toyed
 from tests.patience import WAIT_S
 
@@ -141,11 +141,11 @@ async def test_one_worker_is_started_however_many_ask_for_it(setup: EngineArgs, 
 
 
 def test_an_end_that_cannot_be_said_is_a_bug_and_not_a_silence() -> None:
-    with running(protocol=TOY) as (engine, heard):
+    with running(protocol=TOY) as (engine, received):
         engine.submit(Toy(""))
-        assert heard.until(Failed).kind == "Bug"
+        assert received.until(Failed).kind == "Bug"
         engine.submit(Toy("draft"))
-        heard.until(Toyed)
+        received.until(Toyed)
 
 
 @pytest.mark.parametrize("deaths", [0, 3])
@@ -163,12 +163,12 @@ async def test_every_stream_ends_once_whatever_is_cancelled(setup: EngineArgs, d
         if deaths and number % (JOBS // deaths) == JOBS // deaths // 2 and engine.pid:
             os.kill(engine.pid, signal.SIGKILL)
     async with asyncio.timeout(WAIT_S):
-        heard = [await events_of(stream) for stream in streams]
+        received = [await events_of(stream) for stream in streams]
     await engine.close()
-    for *before, end in heard:
+    for *before, end in received:
         assert isinstance(end, Finished | TokenCount | Failed)
         assert not any(isinstance(event, Finished | Failed) for event in before)
-    ends = [events[-1] for events in heard]
+    ends = [events[-1] for events in received]
     assert STOPPED in ends
     assert any(isinstance(end, Finished) for end in ends)
 
@@ -236,9 +236,9 @@ async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: EngineA
 
 async def test_a_cancel_that_crosses_the_end_of_its_job_stops_no_other(setup: EngineArgs) -> None:
     worker = await WorkerProcess.start(CHAT)
-    await worker.do(setup, unheard(setup))
+    await worker.do(setup, unread_stream(setup))
     worker.cancel()
-    end: Any = await worker.do(ask(max_tokens=5), unheard(setup))
+    end: Any = await worker.do(ask(max_tokens=5), unread_stream(setup))
     assert end.stop is Stop.LENGTH
     worker.kill()
     await worker.close()

@@ -22,9 +22,9 @@ from models import ik
 from models.engines import PACKAGES
 from models.files.places import cache_dir
 from tests import ROOT
-from tests.asking import Asking
-from tests.assistant.process.driving import LONG, ask, running, unheard
+from tests.assistant.process.event_log import LONG, ask, running, unread_stream
 from tests.engine import needs_both
+from tests.in_process_engine import BlockingEngine
 from tests.patience import ALL, WAIT_S, until
 
 FAKES = "tests.assistant.process.fakes"
@@ -62,7 +62,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def lose_patience(engine: Asking, seconds: float = 0.5) -> None:
+def lose_patience(engine: BlockingEngine, seconds: float = 0.5) -> None:
     """Wait only so long for the worker that there is; the next one may take its time to start."""
     worker = engine.process._worker
     assert worker is not None
@@ -82,82 +82,82 @@ def test_a_build_that_an_answer_died_of_is_not_used_for_the_next_one(
     monkeypatch.delenv(ik.VARIABLE)
     monkeypatch.setattr(ik, "USED", tmp_path / "used")
     ik.USED.write_text(PACKAGES["ik"].version)
-    with running(load=replace(setup, engine="ik")) as (engine, heard):
+    with running(load=replace(setup, engine="ik")) as (engine, received):
         engine.submit(ask(max_tokens=LONG))
-        heard.until(Decoded)
+        received.until(Decoded)
         kill(engine.pid, signal.SIGILL)
-        assert "`make native` is not used any more" in heard.until(Failed).message
+        assert "`make native` is not used any more" in received.until(Failed).message
         engine.submit(ask())
-        heard.until(Finished)
+        received.until(Finished)
 
 
 def test_the_events_before_the_death_of_a_worker_are_heard_in_full(setup: EngineArgs) -> None:
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(setup)
         engine.submit(ask(max_tokens=300))
-        heard.until(Ready)
-        whole = heard.until(Finished).text
-        heard.events.clear()
+        received.until(Ready)
+        whole = received.until(Finished).text
+        received.events.clear()
         engine.submit(ask(max_tokens=LONG))
         for _ in range(20):
-            heard.until(Decoded)
+            received.until(Decoded)
         kill(engine.pid)
-        heard.until(Failed)
-        rounds = [event for event in heard.events if isinstance(event, Decoded)]
+        received.until(Failed)
+        rounds = [event for event in received.events if isinstance(event, Decoded)]
         said = "".join(token.text for event in rounds for token in event.tokens)
         assert len(said) >= 20
         assert whole[: len(said)] == said[: len(whole)]
 
 
 def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(ask(max_tokens=LONG))
         engine.submit(ask())
         engine.submit(CountTokens("a", "b"))
-        heard.until(Decoded)
+        received.until(Decoded)
         kill(engine.pid)
-        assert [heard.until(Failed).kind for _ in range(3)] == ["EngineDied"] * 3
+        assert [received.until(Failed).kind for _ in range(3)] == ["EngineDied"] * 3
         engine.submit(CountTokens("a", "b"))
-        assert heard.until(Failed).message == "No model is loaded."
+        assert received.until(Failed).message == "No model is loaded."
         engine.submit(ask())
-        heard.until(Finished)
-        assert heard.is_silent()
+        received.until(Finished)
+        assert received.is_silent()
 
 
 def test_a_worker_that_dies_while_idle_is_replaced_in_silence(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         assert engine.pid is not None
         kill(engine.pid)
         wait_until_gone(engine.pid)
         engine.submit(ask())
-        heard.until(Loading)
-        heard.until(Ready)
-        assert heard.until(Finished).stop is Stop.LENGTH
+        received.until(Loading)
+        received.until(Ready)
+        assert received.until(Finished).stop is Stop.LENGTH
 
 
 def test_a_reload_that_fails_is_how_the_request_ends(setup: EngineArgs, tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(setup.target.read_bytes())
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(EngineArgs(path, threads=1))
-        heard.until(Ready)
+        received.until(Ready)
         kill(engine.pid)
         path.unlink()
         for _ in range(2):
             engine.submit(ask())
-            assert str(path) in heard.until(Failed).message
+            assert str(path) in received.until(Failed).message
             time.sleep(0.2)
-            assert heard.is_silent()  # it is not tried forever
+            assert received.is_silent()  # it is not tried forever
         path.write_bytes(setup.target.read_bytes())
         engine.submit(ask())
-        heard.until(Finished)
-        assert heard.is_silent()
+        received.until(Finished)
+        assert received.is_silent()
 
 
 def test_a_native_abort_while_loading_names_file_and_signal(setup: EngineArgs) -> None:
-    with running(f"{FAKES}.aborting") as (engine, heard):
+    with running(f"{FAKES}.aborting") as (engine, received):
         engine.submit(setup)
-        message = heard.until(Failed).message
+        message = received.until(Failed).message
         assert setup.target.name in message
         assert "SIGABRT" in message
         assert "GGML" not in message
@@ -170,82 +170,82 @@ def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
     monkeypatch: pytest.MonkeyPatch, setup: EngineArgs
 ) -> None:
     monkeypatch.setattr(engine_process, "monotonic", lambda: 0.0)  # the pauses do not pass
-    with running(f"{FAKES}.aborting") as (engine, heard):
+    with running(f"{FAKES}.aborting") as (engine, received):
         engine.submit(setup)
-        heard.until(Failed)
+        received.until(Failed)
         engine.submit(ask())
-        assert "SIGABRT" in heard.until(Failed).message
+        assert "SIGABRT" in received.until(Failed).message
         engine.submit(ask())
-        assert "2 times in a row" in heard.until(Failed).message
+        assert "2 times in a row" in received.until(Failed).message
         monkeypatch.setenv("ABORTS", "never")
         engine.submit(setup)  # who chooses a model does not wait
-        heard.until(Ready)
+        received.until(Ready)
         engine.submit(ask())
-        heard.until(Finished)
+        received.until(Finished)
 
 
 def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: EngineArgs) -> None:
-    with running(f"{FAKES}.garbling") as (engine, heard):
+    with running(f"{FAKES}.garbling") as (engine, received):
         engine.submit(setup)
-        failed = heard.until(Failed)
+        failed = received.until(Failed)
         assert failed.kind == "EngineDied"
         assert "invalid message" in failed.message
 
 
 def test_a_worker_that_cannot_start_is_told(monkeypatch, setup: EngineArgs) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with running() as (engine, heard):
+    with running() as (engine, received):
         engine.submit(setup)
-        failed = heard.until(Failed)
+        failed = received.until(Failed)
         assert failed.kind == "EngineDied"
         assert "/nowhere/python" in failed.message
 
 
 def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(ask(max_tokens=LONG))
-        heard.until(Decoded)
+        received.until(Decoded)
         stopped = engine.pid
         kill(stopped, signal.SIGSTOP)
         lose_patience(engine)
-        failed = heard.until(Failed)
+        failed = received.until(Failed)
         assert "no sign of life" in failed.message
         assert stopped is not None
         assert is_gone(stopped)
         engine.submit(ask())
-        heard.until(Finished)
+        received.until(Finished)
 
 
 def test_a_worker_that_hangs_while_idle_is_replaced_at_the_next_prompt(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(ask())
-        heard.until(Finished)
+        received.until(Finished)
         stopped = engine.pid
         kill(stopped, signal.SIGSTOP)
         lose_patience(engine)
         engine.submit(ask("x" * 200_000))  # more than a pipe holds
         engine.submit(ask())
-        assert heard.until(Failed).kind == "ContextFull"
-        heard.until(Finished)
+        assert received.until(Failed).kind == "ContextFull"
+        received.until(Finished)
         assert engine.pid != stopped
 
 
 def test_a_worker_that_does_not_stop_when_told_is_ended(setup: EngineArgs) -> None:
-    with running(f"{FAKES}.stubborn") as (engine, heard):
+    with running(f"{FAKES}.stubborn") as (engine, received):
         engine.submit(setup)
-        heard.until(Loading)
+        received.until(Loading)
         lose_patience(engine)
         engine.cancel()
-        assert "did not stop" in heard.until(Failed).message
+        assert "did not stop" in received.until(Failed).message
 
 
 def test_a_worker_that_is_long_in_native_code_is_left_alone(setup: EngineArgs) -> None:
     """A whole text is counted in two calls of llama.cpp, and nothing is said meanwhile."""
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(CountTokens("long", "x y " * 8_000_000))
         until(lambda: engine.process._worker and engine.process._worker.has_begun)  # it was read
         lose_patience(engine, 3.0)  # it has to answer a ping by then, which takes no time
-        assert heard.until(TokenCount).tokens == 32_000_000
+        assert received.until(TokenCount).tokens == 32_000_000
 
 
 def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: EngineArgs) -> None:
@@ -275,13 +275,13 @@ def test_no_orphan_survives_a_parent_that_is_killed(slow: EngineArgs, text: str)
 
 
 def test_ctrl_c_is_not_for_the_worker(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         pid = engine.pid
         assert pid is not None
         assert os.getsid(pid) != os.getsid(0)
         kill(pid, signal.SIGINT)
         engine.submit(ask())
-        assert heard.until(Finished).stop is Stop.LENGTH
+        assert received.until(Finished).stop is Stop.LENGTH
         assert engine.pid == pid
 
 
@@ -299,8 +299,8 @@ async def test_a_worker_without_a_parent_ends_amid_native_code(
 ) -> None:
     monkeypatch.setattr("assistant.process.worker_process.EXIT_GRACE_S", WAIT_S)
     worker = await WorkerProcess.start(CHAT)
-    await worker.do(slow, unheard(slow))
-    stream = unheard(slow)
+    await worker.do(slow, unread_stream(slow))
+    stream = unread_stream(slow)
     answering = asyncio.create_task(worker.do(ask("x" * 7000), stream))
     while not isinstance(await anext(stream), Prepared):
         pass

@@ -7,16 +7,16 @@ import pytest
 from assistant.events import Decoded, Failed, Finished
 from assistant.process import wire
 from assistant.request import EngineArgs
-from tests.assistant.process.driving import ask, near, running
+from tests.assistant.process.event_log import ask, in_process, running
 
 
 def test_the_answer_is_that_of_an_engine_in_this_process(setup: EngineArgs) -> None:
     answers = []
-    for where in (near, running):
-        with where(load=setup) as (engine, heard):
+    for where in (in_process, running):
+        with where(load=setup) as (engine, received):
             engine.submit(ask(alternatives=2))
-            finished = heard.until(Finished)
-        rounds = [event.tokens for event in heard.of(Decoded)]
+            finished = received.until(Finished)
+        rounds = [event.tokens for event in received.of(Decoded)]
         answers.append((finished.text, finished.token_ids, finished.stop, rounds))
     assert answers[0] == answers[1]
 
@@ -24,28 +24,28 @@ def test_the_answer_is_that_of_an_engine_in_this_process(setup: EngineArgs) -> N
 def test_a_job_too_long_for_the_pipe_fails_and_the_next_is_answered(
     setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         monkeypatch.setattr(wire, "MAX_FRAME_BYTES", 2000)
         engine.submit(ask("x" * 2000))
-        failed = heard.until(Failed)
+        failed = received.until(Failed)
         assert failed.kind == "UsageError"
         assert "too long" in failed.message
         engine.submit(ask())
-        heard.until(Finished)
+        received.until(Finished)
 
 
 def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, heard):
+    with running(load=setup) as (engine, received):
         engine.submit(ask(max_tokens=200))
-        heard.until(Decoded)
+        received.until(Decoded)
         engine.update("ars", 2**64)
-        heard.until(Finished)  # the answer under way is none the worse for it
+        received.until(Finished)  # the answer under way is none the worse for it
         engine.submit(ask(seed=2**64))
-        failed = heard.until(Failed)
+        failed = received.until(Failed)
         assert failed.kind == "UsageError"
         assert "too large" in failed.message
         engine.submit(ask())
-        heard.until(Finished)
+        received.until(Finished)
 
 
 @pytest.mark.parametrize("name", ["models", "assistant", "msgspec", "json"])

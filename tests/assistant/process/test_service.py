@@ -7,13 +7,13 @@ import pytest
 
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop
 from assistant.request import EngineArgs
-from tests.asking import Asking
-from tests.assistant.process.driving import LONG, Heard, ask, near, running
+from tests.assistant.process.event_log import LONG, EventLog, ask, in_process, running
+from tests.in_process_engine import BlockingEngine
 
-Both = tuple[Asking, Heard]
+Both = tuple[BlockingEngine, EventLog]
 
 
-@pytest.fixture(params=[near, running], ids=["in this process", "in its own"])
+@pytest.fixture(params=[in_process, running], ids=["in this process", "in its own"])
 def both(request: pytest.FixtureRequest) -> Iterator[Both]:
     """An engine, and what is heard of it."""
     with request.param() as asking:
@@ -21,97 +21,97 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
 
 
 def test_loading_reports_progress_and_ends_in_ready(both: Both, setup: EngineArgs) -> None:
-    engine, heard = both
+    engine, received = both
     engine.submit(setup)
-    ready = heard.until(Ready)
+    ready = received.until(Ready)
     assert (ready.target.path, ready.target.n_ctx) == (setup.target, setup.n_ctx)
     assert ready.draft is not None
     assert ready.no_draft is None
-    loading = [event for event in heard.events if isinstance(event, Loading)]
+    loading = [event for event in received.events if isinstance(event, Loading)]
     assert {event.role for event in loading} == {"target", "draft"}
     assert loading[-1].fraction == 1
 
 
 def test_a_failed_load_precedes_a_good_one(both: Both, setup: EngineArgs, tmp_path: Path) -> None:
-    engine, heard = both
+    engine, received = both
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"nonsense")
     engine.submit(EngineArgs(bad))
-    failed = heard.until(Failed)
-    assert heard.events[0] == Loading("target", "bad.gguf", 0.0)  # before anything is read
+    failed = received.until(Failed)
+    assert received.events[0] == Loading("target", "bad.gguf", 0.0)  # before anything is read
     assert str(bad) in failed.message
     assert failed.kind == "ModelError"
     engine.submit(ask())
-    assert "No model is loaded" in heard.until(Failed).message
+    assert "No model is loaded" in received.until(Failed).message
     engine.submit(setup)
     engine.submit(ask())
-    assert heard.until(Finished).stop is Stop.LENGTH
+    assert received.until(Finished).stop is Stop.LENGTH
 
 
 def test_a_cancel_stops_an_answer_and_not_the_next_one(both: Both, setup: EngineArgs) -> None:
-    engine, heard = both
+    engine, received = both
     engine.submit(setup)
     for i in range(20):
         engine.submit(ask(max_tokens=LONG))
-        heard.until(Decoded)
+        received.until(Decoded)
         engine.cancel()
         engine.submit(ask(max_tokens=2 + i % 3))
-        assert heard.until(Finished).stop is Stop.CANCELLED
-        assert heard.until(Finished).stats.generated_tokens == 2 + i % 3
+        assert received.until(Finished).stop is Stop.CANCELLED
+        assert received.until(Finished).stats.generated_tokens == 2 + i % 3
 
 
 def test_a_cancel_stops_a_prompt_that_is_being_read(both: Both, slow: EngineArgs) -> None:
-    engine, heard = both
+    engine, received = both
     engine.submit(slow)
-    heard.until(Ready)
+    received.until(Ready)
     engine.submit(ask("x" * 7000))
-    heard.until(Prepared)
+    received.until(Prepared)
     engine.cancel()
-    finished = heard.until(Finished)
+    finished = received.until(Finished)
     assert (finished.stop, finished.stats.generated_tokens) == (Stop.CANCELLED, 0)
     engine.submit(ask())
-    assert heard.until(Finished).stop is Stop.LENGTH
+    assert received.until(Finished).stop is Stop.LENGTH
 
 
 def test_a_cancel_stops_a_load_and_jobs_that_wait(both: Both, slow: EngineArgs) -> None:
-    engine, heard = both
+    engine, received = both
     engine.submit(slow)
     engine.cancel()
-    assert heard.until(Failed).kind == "Cancelled"
+    assert received.until(Failed).kind == "Cancelled"
     engine.submit(slow)
-    heard.until(Ready)
+    received.until(Ready)
     engine.submit(ask(max_tokens=LONG))
-    heard.until(Prepared)
+    received.until(Prepared)
     engine.submit(ask(max_tokens=LONG))
     engine.cancel()
-    assert heard.until(Failed).message == "Stopped before it began."
-    assert heard.until(Finished).stop is Stop.CANCELLED
+    assert received.until(Failed).message == "Stopped before it began."
+    assert received.until(Finished).stop is Stop.CANCELLED
 
 
 def test_steering_takes_effect_in_the_answer_under_way(both: Both, setup: EngineArgs) -> None:
-    engine, heard = both
+    engine, received = both
     engine.submit(setup)
     engine.submit(ask(max_tokens=LONG))
-    heard.until(Decoded)
+    received.until(Decoded)
     engine.update("ars")
-    while heard.until(Decoded).lookahead:
+    while received.until(Decoded).lookahead:
         pass
     engine.update("sps", 2)
-    while heard.until(Decoded).lookahead != 2:
+    while received.until(Decoded).lookahead != 2:
         pass
     engine.cancel()
-    heard.until(Finished)
+    received.until(Finished)
 
 
 @pytest.mark.parametrize("at", ["rest", "loading", "answering", "reading"])
 def test_closing_ends_any_job(both: Both, setup: EngineArgs, slow: EngineArgs, at: str) -> None:
-    engine, heard = both
+    engine, received = both
     jobs = {"loading": (setup,), "answering": (setup, ask(max_tokens=LONG))}
     for job in jobs.get(at, (slow, ask("x" * 7000), ask()) if at == "reading" else ()):
         engine.submit(job)
     if at == "answering":
-        heard.until(Decoded)
+        received.until(Decoded)
     engine.close_service()
-    heard.emit = lambda event: None
+    received.emit = lambda event: None
     engine.submit(ask())  # to nobody
     engine.cancel()

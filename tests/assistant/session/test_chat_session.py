@@ -9,7 +9,7 @@ from assistant.store.store import Store
 from assistant.store.values import Attachment
 from models.errors import StorageError, UsageError
 from tests.answer_stats import BOTH, FIRST, MORE
-from tests.assistant.session.stage import MODEL, Stage
+from tests.assistant.session.scripted_session import MODEL, ScriptedSession
 
 
 @pytest.fixture
@@ -22,17 +22,17 @@ def chats(tmp_path):
 
 
 async def test_a_question_is_on_disk_before_the_engine_hears_of_it(chats):
-    stage = Stage(store=chats[0])
+    stage = ScriptedSession(store=chats[0])
     stage.session.submit("Why?")
     assert [each.content for each in chats[1].path(1)] == ["Why?"]
     assert stage.requests == []
     await stage.rest()
     assert [[each.content for each in r.messages] for r in stage.requests] == [["Why?"]]
-    assert [each.record.content for each in stage.told(Added)] == ["Why?", ""]
+    assert [each.record.content for each in stage.emitted(Added)] == ["Why?", ""]
 
 
 async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chats):
-    stage = Stage(store=chats[0])
+    stage = ScriptedSession(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Bec")
     stage.session.responses.save()
@@ -42,18 +42,18 @@ async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chat
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     answer = stage.session.branch.records[-1]
     steps = [step.text for step in stage.store.trace(answer.id)]
-    assert steps == [each.tokens[0].text for each in stage.told(Decoded)] == ["Bec", "ause."]
-    assert stage.told(Changed)[-1].record == answer
+    assert steps == [each.tokens[0].text for each in stage.emitted(Decoded)] == ["Bec", "ause."]
+    assert stage.emitted(Changed)[-1].record == answer
     assert stage.session.idle
     await stage.ask("And?")
     assert stage.requests[-1].messages[1].token_ids == (65,)  # as it was decoded
 
 
 async def test_a_question_without_a_model_waits_for_one_and_can_be_withdrawn():
-    stage = Stage()
+    stage = ScriptedSession()
     stage.session.no_model("There is none.")
     await stage.ask("Why?")
-    assert stage.told(NeedsModel)
+    assert stage.emitted(NeedsModel)
     stage.session.stop()
     assert (stage.restored_inputs, stage.stored) == (["Why?"], [])
     stage.session.requests.expect_model()
@@ -64,19 +64,19 @@ async def test_a_question_without_a_model_waits_for_one_and_can_be_withdrawn():
 
 
 async def test_a_question_during_an_answer_is_answered_after_it():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.ask("And?")
     assert (len(stage.requests), stage.session.waits) == (1, True)
     await stage.answer("Because.")
     assert [each.content for each in stage.requests[1].messages] == ["Why?", "Because.", "And?"]
     await stage.answer("So.")
-    assert stage.said == ["Why?", "Because.", "And?", "So."]
+    assert stage.contents == ["Why?", "Because.", "And?", "So."]
 
 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_an_answer_that_ends_before_its_first_token_gives_the_question_back(fails):
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?")
     stage.session.stop()
     assert stage.stopped == 1
@@ -92,7 +92,7 @@ async def test_an_answer_that_ends_before_its_first_token_gives_the_question_bac
 
 
 async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.decode("Bec")
     await stage.fail()
@@ -110,7 +110,7 @@ async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
 
 
 async def test_another_answer_is_a_sibling_with_another_seed_and_both_can_be_chosen():
-    stage = Stage(make_request=lambda: Request((), seed=7))
+    stage = ScriptedSession(make_request=lambda: Request((), seed=7))
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.leaf
     stage.session.answer_again(first)
@@ -119,53 +119,53 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_both_can_be_cho
     assert leaf.siblings == (first.id, leaf.id)
     assert [request.seed for request in stage.requests] == [7, 8]
     stage.session.branch.choose(first.id)
-    assert stage.said == ["Why?", "Because."]
+    assert stage.contents == ["Why?", "Because."]
     await stage.ask("And?")
     assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
 
 
 async def test_another_answer_that_never_began_shows_the_first_again():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     stage.session.answer_again(stage.session.branch.leaf)
     await stage.rest()
     stage.session.stop()
     await stage.finish("", Stop.CANCELLED)
-    assert stage.said == ["Why?", "Because."]
+    assert stage.contents == ["Why?", "Because."]
     assert stage.restored_inputs == []
 
 
 async def test_an_edited_question_is_a_branch_and_one_that_is_gone_is_asked_at_the_end():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.records[0]
     stage.session.submit("Who?", edits=first)
     await stage.answer("Me.")
-    assert stage.said == ["Who?", "Me."]
+    assert stage.contents == ["Who?", "Me."]
     assert len(stage.store.tree(stage.session.branch.conversation)) == 4
     stage.session.submit("How?", edits=first)  # which is not shown any more
     await stage.answer("So.")
-    assert stage.said == ["Who?", "Me.", "How?", "So."]
+    assert stage.contents == ["Who?", "Me.", "How?", "So."]
 
 
 async def test_a_deleted_message_can_be_restored_and_a_copy_goes_its_own_way():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
-    before, number, path = stage.said, stage.session.branch.conversation, stage.session.branch
+    before, number, path = stage.contents, stage.session.branch.conversation, stage.session.branch
     third = path.records[2]
     path.delete(third)
-    assert stage.said == before[:2]
+    assert stage.contents == before[:2]
     path.restore(number, third.id)
-    assert stage.said == before
+    assert stage.contents == before
     path.fork(path.records[1])
-    assert (stage.said, path.conversation != number) == (before[:2], True)
+    assert (stage.contents, path.conversation != number) == (before[:2], True)
     await stage.ask("Else?", "No.")
     assert [each.content for each in stage.store.path(number)] == before
 
 
 async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
-    stage = Stage(store=chats[0])
+    stage = ScriptedSession(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Be")
     await stage.finish("Be", Stop.LENGTH, stats=FIRST)
@@ -189,7 +189,7 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_an_answer_that_cannot_go_on_is_as_it_was_cut(fails):
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.decode("Be")
     await stage.finish("Be", Stop.CONTEXT)
@@ -206,7 +206,7 @@ async def test_an_answer_that_cannot_go_on_is_as_it_was_cut(fails):
 
 
 async def test_on_a_full_disk_an_answer_goes_on():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.decode("Be")
     await stage.finish("Be", Stop.LENGTH)
@@ -214,11 +214,11 @@ async def test_on_a_full_disk_an_answer_goes_on():
     stage.session.continue_from(stage.session.branch.leaf)
     await stage.rest()
     await stage.finish("cause.")
-    assert (stage.said, len(stage.notes)) == (["Why?", "Because."], 1)
+    assert (stage.contents, len(stage.notes)) == (["Why?", "Because."], 1)
 
 
 async def test_an_answer_to_a_conversation_that_was_left_is_kept_there():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.decode("Bec")
     left = stage.session.branch.conversation
@@ -229,7 +229,7 @@ async def test_an_answer_to_a_conversation_that_was_left_is_kept_there():
     assert stage.store.path(left)[-1].state == "stopped"
 
 
-def fill_up(stage: Stage) -> None:
+def fill_up(stage: ScriptedSession) -> None:
     """Let every write to the store fail."""
     assert stage.store
     stage.store._database._sql.execute("PRAGMA query_only = 1")
@@ -237,7 +237,7 @@ def fill_up(stage: Stage) -> None:
 
 @pytest.mark.parametrize("why", ["no store", "a full disk", "deleted by another program"])
 async def test_a_conversation_that_cannot_be_saved_continues_in_memory(chats, why):
-    stage = Stage(store=None if why == "no store" else chats[0])
+    stage = ScriptedSession(store=None if why == "no store" else chats[0])
     await stage.ask("Why?", "Because.")
     if why == "a full disk":
         fill_up(stage)
@@ -246,8 +246,8 @@ async def test_a_conversation_that_cannot_be_saved_continues_in_memory(chats, wh
     await stage.ask("And?", "So.")
     await stage.ask("Really?", "Yes.")
     assert len(stage.notes) == (why != "no store")
-    assert stage.said == ["Why?", "Because.", "And?", "So.", "Really?", "Yes."]
-    assert [m.content for m in stage.requests[-1].messages] == stage.said[:-1]
+    assert stage.contents == ["Why?", "Because.", "And?", "So.", "Really?", "Yes."]
+    assert [m.content for m in stage.requests[-1].messages] == stage.contents[:-1]
     assert not stage.requests[-1].stored
     if why == "no store":
         with pytest.raises(StorageError):
@@ -255,7 +255,7 @@ async def test_a_conversation_that_cannot_be_saved_continues_in_memory(chats, wh
 
 
 async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Long story")
     await stage.decode("Once")
     stage.session.open(None)
@@ -263,16 +263,16 @@ async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said(
     stage.session.submit("Meanwhile")  # continues as values, where the long story has no place
     await stage.finish("Once", Stop.CANCELLED)
     await stage.answer("Yes.")
-    assert (stage.said, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
+    assert (stage.contents, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
 
 
 async def test_a_conversation_begun_before_the_store_moves_there_in_mid_answer(chats):
-    stage = Stage(store=None)
+    stage = ScriptedSession(store=None)
     await stage.ask("Why?", "Because.")
     await stage.ask("And?")
     await stage.decode("S")
     stage.session.save_in(chats[0])
-    so_far = stage.session.responses.partial_of(stage.told(PathShown)[-1].path[-1])
+    so_far = stage.session.responses.partial_of(stage.emitted(PathShown)[-1].path[-1])
     assert so_far.text == "S"  # the store's record is the one that goes on
     await stage.decode("o.")
     await stage.finish("So.")
@@ -283,14 +283,14 @@ async def test_a_conversation_begun_before_the_store_moves_there_in_mid_answer(c
 
 @pytest.mark.parametrize("on_disk", [True, False])
 async def test_the_engine_is_told_whether_a_conversation_is_on_disk(chats, on_disk):
-    stage = Stage(store=chats[0] if on_disk else Store(None))
+    stage = ScriptedSession(store=chats[0] if on_disk else Store(None))
     await stage.ask("Why?")
     assert stage.requests[0].stored is on_disk
     assert stage.session.requests.race("Who?").stored is False
 
 
 async def test_the_next_request_is_known_before_it_is_sent(chats):
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     file = Attachment("a.txt", "text")
     request = stage.session.requests.next("And", [file])
@@ -303,7 +303,7 @@ async def test_the_next_request_is_known_before_it_is_sent(chats):
 
 
 async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it(chats):
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
     changed = stage.session.branch.records[2]
@@ -312,7 +312,7 @@ async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it
 
 
 async def test_turns_left_out_and_an_incomplete_form_are_noted():
-    stage = Stage()
+    stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.handle(Prepared(10, 0, 2))
     await stage.handle(Warned("By the way."))
@@ -326,7 +326,7 @@ async def test_turns_left_out_and_an_incomplete_form_are_noted():
 
 
 async def test_a_conversation_that_cannot_be_read_leaves_the_one_on_the_screen(chats):
-    stage = Stage(store=chats[0])
+    stage = ScriptedSession(store=chats[0])
     await stage.ask("Why?", "Because.")
     before = stage.session.branch.records
     with pytest.raises(StorageError):

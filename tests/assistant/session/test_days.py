@@ -10,14 +10,14 @@ from assistant.request import Message, Request
 from assistant.session.messages import messages_of
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
-from tests.assistant.session.stage import Stage
+from tests.assistant.session.scripted_session import ScriptedSession
 
 NIGHT = datetime(2026, 11, 27, 23, 59).timestamp()
 FRIDAY, SATURDAY = "2026-11-27", "2026-11-28"
 
 
-def stage_at(clock: Callable[[], float], dated: bool = True) -> Stage:
-    return Stage(make_request=lambda: Request((), dated=dated), clock=clock)
+def stage_at(clock: Callable[[], float], dated: bool = True) -> ScriptedSession:
+    return ScriptedSession(make_request=lambda: Request((), dated=dated), clock=clock)
 
 
 def days(request: Request | None) -> list[str]:

@@ -22,7 +22,7 @@ from models.errors import StorageError
 from models.files.disk import Records
 from models.files.places import cache_dir
 from tests.assistant.passages.indexes import update_here, updated_after
-from tests.assistant.session.stage import MODEL, Stage
+from tests.assistant.session.scripted_session import MODEL, ScriptedSession
 from tests.patience import WAIT_S
 
 NOTES = Attachment("notes/", "")
@@ -42,18 +42,18 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def stage(settings: Settings | None = None) -> Stage:
-    made = Stage()
+def stage(settings: Settings | None = None) -> ScriptedSession:
+    made = ScriptedSession()
     made.session.folders = FolderRetriever(made.events.append, lambda: settings or Settings())
     return made
 
 
-async def read(made: Stage, *names: str) -> None:
+async def read(made: ScriptedSession, *names: str) -> None:
     assert made.session.folders is not None
     await made.session.folders.read(names or ("notes/",))
 
 
-async def ask(made: Stage, text: str, *attachments: Attachment, count: int = 1) -> str:
+async def ask(made: ScriptedSession, text: str, *attachments: Attachment, count: int = 1) -> str:
     """Ask, wait until the engine is asked, and return what it reads as the question."""
     made.session.submit(text, attachments)
     await asyncio.wait_for(_until(lambda: len(made.requests) >= count), WAIT_S)
@@ -82,7 +82,7 @@ async def test_passages_that_fit_stand_before_the_question_with_their_path() -> 
     assert [(each.number, each.name, each.text) for each in answer.attachments] == [
         (1, "notes/air.md", "")
     ]
-    assert made.told(Changed)[-1].record.attachments == answer.attachments
+    assert made.emitted(Changed)[-1].record.attachments == answer.attachments
 
 
 async def test_the_next_question_repeats_no_passage_and_an_answer_may_cite_an_earlier_one() -> None:
@@ -170,10 +170,10 @@ def is_read(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return event
 
 
-async def _waits(made: Stage, text: str, *attachments: Attachment) -> None:
+async def _waits(made: ScriptedSession, text: str, *attachments: Attachment) -> None:
     made.session.submit(text, attachments)
     await asyncio.sleep(3 * folder_retriever.POLL_S)
-    assert made.told(Preparing)[-1].text == "reading notes/: 0 of 2 files"
+    assert made.emitted(Preparing)[-1].text == "reading notes/: 0 of 2 files"
     assert made.requests == []
 
 
@@ -306,9 +306,9 @@ async def test_reading_a_folder_is_shown_and_what_it_holds_is_said_once(notes: P
     (notes / "pipe.md").symlink_to("/dev/null")
     made = stage()
     await read(made)
-    assert "reading notes/: 1 of 2 files" in [each.text for each in made.told(Preparing)]
+    assert "reading notes/: 1 of 2 files" in [each.text for each in made.emitted(Preparing)]
     await read(made)
-    said = [each.text for each in made.told(Preparing) if each.fraction is None]
+    said = [each.text for each in made.emitted(Preparing) if each.fraction is None]
     assert said[0].startswith("notes/ can be asked about: 2 files. Left out: 1. ")
     assert "pipe.md" in said[0]
     assert said[1:] == [""]
@@ -340,5 +340,5 @@ async def test_a_folder_whose_index_cannot_be_written_is_not_said_to_have_nothin
         "notes/ could not be read to its end.",
         "Nothing that was read in notes/ is about this; answered without it.",
     ]
-    assert made.told(Preparing)[-1] == Preparing("", None)
+    assert made.emitted(Preparing)[-1] == Preparing("", None)
     await made.answer("Where?")

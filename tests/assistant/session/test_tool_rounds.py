@@ -12,17 +12,17 @@ from assistant.session.messages import NO_MORE, NOT_RUN
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
-from tests.assistant.session.stage import LIST, READ, Stage, offered
+from tests.assistant.session.scripted_session import LIST, READ, ScriptedSession, offered
 
 STRANGE = ToolCall("disk__format", "{}", "call_9")
 
 
 @pytest.fixture
-def stage() -> Stage:
-    return Stage(with_tools=True)
+def stage() -> ScriptedSession:
+    return ScriptedSession(with_tools=True)
 
 
-def change(stage: Stage) -> None:
+def change(stage: ScriptedSession) -> None:
     """Let every tool say something else of itself."""
     tools = stage.box.tools
     tools[:] = [replace(tool, fingerprint=f"{tool.fingerprint}!") for tool in tools]
@@ -31,7 +31,7 @@ def change(stage: Stage) -> None:
 async def test_a_call_is_asked_about_runs_when_it_is_allowed_and_its_result_is_answered(stage):
     await stage.ask("Why?", [READ])
     assert (stage.asked, stage.box.called) == (["disk__read"], [])
-    assert stage.told(ApprovalRequested)[-1].urgent
+    assert stage.emitted(ApprovalRequested)[-1].urgent
     await stage.decide("once")
     await stage.answer("It is blue.")
     assert stage.roles == "uata"
@@ -78,7 +78,7 @@ async def test_while_a_call_waits_what_its_result_will_follow_is_known(stage):
 
 
 async def test_a_tool_always_allowed_is_so_in_a_conversation_that_is_not_saved():
-    stage = Stage(with_tools=True, store=None)
+    stage = ScriptedSession(with_tools=True, store=None)
     for decision in ("conversation", "always"):
         await stage.ask("Why?", [READ])
         await stage.decide(decision)
@@ -111,7 +111,7 @@ async def test_an_answer_that_repeats_what_was_said_of_tools_is_asked_for_again_
     assert [len(request.tools) for request in stage.requests] == [2, 0]
     assert "repeated its list of tools" in "".join(stage.notes)
     await stage.answer("Blue.")
-    assert stage.said == ["Why?", "Blue."]
+    assert stage.contents == ["Why?", "Blue."]
     assert len(stage.session.branch.records[-1].siblings) == 2  # what was seen is kept
 
 
@@ -142,7 +142,7 @@ async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more
     assert (stage.roles, stage.box.called) == ("uata", ["disk__read"])
 
 
-async def running(stage: Stage, *calls: ToolCall) -> None:
+async def running(stage: ScriptedSession, *calls: ToolCall) -> None:
     """Have the first of some calls run until it is stopped."""
     stage.box.holds = True
     await stage.ask("Why?", calls)
@@ -179,7 +179,7 @@ async def test_a_question_while_a_call_runs_is_answered_after_it(stage):
 
 
 async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
-    stage = Stage(with_tools=True, rounds=2)
+    stage = ScriptedSession(with_tools=True, rounds=2)
     await stage.ask("Why?", [READ])
     await stage.decide("always")
     await stage.answer([LIST])
@@ -195,7 +195,7 @@ async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
 
 
 async def test_where_nobody_is_asked_the_last_round_is_in_words_and_has_the_tools_of_then():
-    stage = Stage(with_tools=True, rounds=1, answers_at_limit=True)
+    stage = ScriptedSession(with_tools=True, rounds=1, answers_at_limit=True)
     await stage.ask("Why?", [READ])
     stage.box.tools.append(offered("disk__grown"))
     await stage.decide("once")
@@ -210,7 +210,7 @@ async def test_a_model_that_asks_for_the_same_again_has_to_answer_in_words(stage
     await stage.answer([READ])
     await stage.rest()
     assert [request.tool_choice for request in stage.requests] == ["auto", "auto", "none"]
-    assert not any(NO_MORE in text for text in stage.said)
+    assert not any(NO_MORE in text for text in stage.contents)
 
 
 async def test_an_open_call_is_asked_about_with_its_conversation_and_never_runs_unasked(stage):
@@ -218,11 +218,11 @@ async def test_an_open_call_is_asked_about_with_its_conversation_and_never_runs_
     stage.tools.approvals.allow(stage.box.tools[0], "always", 1)
     number = stage.session.branch.conversation
     stage.session.open(None)
-    assert stage.told(ApprovalClosed)
+    assert stage.emitted(ApprovalClosed)
     stage.session.open(number)
     await stage.rest()
     assert (stage.asked, stage.box.called) == (["disk__read"] * 2, [])
-    assert not stage.told(ApprovalRequested)[-1].urgent
+    assert not stage.emitted(ApprovalRequested)[-1].urgent
     await stage.decide("once")
     assert stage.roles == "uata"
 
@@ -252,7 +252,7 @@ async def test_calls_without_a_result_are_told_to_be_missing(stage):
     stage.session.answer()
     await stage.rest()
     assert [m.content for m in stage.requests[-1].messages[-2:]] == ["disk__read returned", NOT_RUN]
-    without = Stage()
+    without = ScriptedSession()
     await without.ask("Why?", [READ])  # of another program's tools: here are none
     await without.ask("And?")
     assert [m.content for m in without.requests[-1].messages] == ["Why?", "", NOT_RUN, "And?"]
@@ -268,14 +268,14 @@ async def test_after_a_stop_nothing_runs_unasked_however_it_was_allowed(stage):
 
 
 async def test_only_tools_that_were_named_are_offered_and_each_call_is_asked_about():
-    stage = Stage(with_tools=True, names=("disk__read",))
+    stage = ScriptedSession(with_tools=True, names=("disk__read",))
     await stage.ask("Why?", [READ, LIST])
     assert [tool.name for tool in stage.requests[0].tools] == ["disk__read"]
     await stage.decide("always")
-    assert "There is no tool disk__list." in stage.said
+    assert "There is no tool disk__list." in stage.contents
     await stage.answer([replace(READ, arguments='{"path": "other"}')])
     assert stage.asked == ["disk__read"] * 2
-    lacking = Stage(with_tools=True, names=("disk__fly",))
+    lacking = ScriptedSession(with_tools=True, names=("disk__fly",))
     with pytest.raises(UsageError, match="No tools are called 'disk__fly'"):
         await lacking.ask("Why?")
 

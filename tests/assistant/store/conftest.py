@@ -10,7 +10,7 @@ import pytest
 
 from assistant.store import database, files
 from assistant.store.store import Store
-from tests.assistant.store import talks
+from tests.assistant.store import conversations
 from tests.patience import WAIT_S
 
 
@@ -29,13 +29,13 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def closed_at_the_end() -> Iterator[None]:
     yield
-    while talks.open_stores:
-        talks.open_stores.pop().close()
+    while conversations.open_stores:
+        conversations.open_stores.pop().close()
 
 
 @pytest.fixture
 def store(path: Path) -> Store:
-    return talks.opened(path)
+    return conversations.opened(path)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from assistant.store import files
 from assistant.store.store import Store
 from models.errors import StorageError
-from tests.assistant.store.talks import opened, smash, talk
+from tests.assistant.store.conversations import opened, smash, talk
 
 
 def aged(backup, seconds=90_000):

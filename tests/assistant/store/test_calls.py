@@ -7,7 +7,7 @@ from assistant.request import ToolCall
 from assistant.store.exports import json_lines, markdown, read_json_lines
 from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED
-from tests.assistant.store.talks import opened
+from tests.assistant.store.conversations import opened
 from tests.stored import ask, begin, call, end
 
 READ = ToolCall("files__read", '{"path": "sky.txt"}', "call_1")

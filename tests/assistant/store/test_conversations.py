@@ -7,7 +7,7 @@ import pytest
 from assistant.store.purging import purge
 from assistant.store.store import Store
 from models.errors import StorageError
-from tests.assistant.store.talks import contents, fill, opened, talk, trace
+from tests.assistant.store.conversations import contents, fill, opened, talk, trace
 from tests.stored import ask, begin, end
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assistant.store.values import INTERRUPTED
 from tests import ROOT
-from tests.assistant.store.talks import answering, integrity, opened
+from tests.assistant.store.conversations import answering, integrity, opened
 from tests.patience import ALL
 
 KILLS = int(os.environ.get("SPECCHAT_KILLS", "12" if ALL else "6"))
@@ -52,7 +52,7 @@ def test_nothing_that_was_acknowledged_is_lost_by_kills(path):
     chance = random.Random("kills")
     acknowledged = 0
     for _ in range(KILLS):
-        said = killed_after(start("talker", path, 10_000), chance.uniform(0, 0.4))
+        said = killed_after(start("endless_writer", path, 10_000), chance.uniform(0, 0.4))
         found = kept(path)
         assert integrity(path) == "ok"
         assert all(state != "streaming" for state, _, _ in found.values())
@@ -84,7 +84,7 @@ def test_an_answer_that_streams_elsewhere_is_left_alone_until_its_program_dies(p
 
 
 def test_several_programs_may_make_the_store_and_write_at_once(path):
-    programs = [start("talker", path, 20) for _ in range(5)]
+    programs = [start("endless_writer", path, 20) for _ in range(5)]
     for program in programs:
         program.communicate()
     assert {program.returncode for program in programs} == {0}

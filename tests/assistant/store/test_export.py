@@ -13,7 +13,7 @@ from assistant.store.exports import json_lines, markdown, read_json_lines, write
 from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED, Attachment
 from models.errors import StorageError
-from tests.assistant.store.talks import STATS, answering, contents, opened, talk, trace
+from tests.assistant.store.conversations import STATS, answering, contents, opened, talk, trace
 from tests.stored import ask, begin, end
 from tui.safe import safe
 

@@ -8,7 +8,15 @@ import pytest
 from assistant.store.messages import pack_trace, unpack_trace
 from assistant.store.values import Attachment, title_from
 from models.errors import StorageError
-from tests.assistant.store.talks import STATS, answering, contents, opened, step, talk, trace
+from tests.assistant.store.conversations import (
+    STATS,
+    answering,
+    contents,
+    opened,
+    step,
+    talk,
+    trace,
+)
 from tests.stored import ask, end
 
 

@@ -10,8 +10,14 @@ from assistant.store import database, files
 from assistant.store.files import database_path, present
 from assistant.store.store import Store
 from models.errors import StorageError
-from tests.assistant.store import talks
-from tests.assistant.store.talks import contents, integrity, opened, smash, talk
+from tests.assistant.store.conversations import (
+    contents,
+    integrity,
+    open_stores,
+    opened,
+    smash,
+    talk,
+)
 from tests.stored import ask, begin
 
 CORRUPTIONS = {
@@ -102,8 +108,8 @@ def test_nothing_is_moved_from_under_another_program(filled):
     with pytest.raises(StorageError, match="Close every specchat"):
         opened(filled).whole(1)
     assert list(filled.parent.glob("*corrupt*")) == []
-    while talks.open_stores:
-        talks.open_stores.pop().close()
+    while open_stores:
+        open_stores.pop().close()
     store = opened(filled)
     assert "restored" in store.warning
 

@@ -7,7 +7,7 @@ from assistant.store.purging import purge
 from assistant.store.store import Store
 from assistant.store.values import TOOLS_OF, unsent
 from models.errors import StorageError
-from tests.assistant.store.talks import opened, talk, trace
+from tests.assistant.store.conversations import opened, talk, trace
 from tests.stored import end
 
 SECRET = "xylophone-canary"

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.store.store import Store
-from tests.assistant.store.talks import opened, talk
+from tests.assistant.store.conversations import opened, talk
 from tests.stored import begin, end
 
 

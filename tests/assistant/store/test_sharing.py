@@ -4,7 +4,7 @@ import pytest
 
 from assistant.store.store import Store
 from models.errors import StorageError
-from tests.assistant.store.talks import answering, contents, opened, talk
+from tests.assistant.store.conversations import answering, contents, opened, talk
 from tests.stored import ask
 
 

@@ -5,7 +5,7 @@ import pytest
 from assistant.store.purging import purge
 from models.errors import StorageError
 from models.files import snapshots
-from tests.assistant.store.talks import opened, talk
+from tests.assistant.store.conversations import opened, talk
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from assistant.tools import files
 from assistant.tools.files import FILE_BYTES
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import RESULT_CHARACTERS, ToolResult, ToolSettings
-from tests.assistant.tools.boxes import call
+from tests.assistant.tools.toolboxes import call
 from tests.patience import WAIT_S
 
 

@@ -14,7 +14,7 @@ from assistant.tools import server
 from assistant.tools.server import ERROR_BYTES
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import RESULT_CHARACTERS, ToolSettings, tool_result
-from tests.assistant.tools.boxes import HERE, call, names, odd, opened, report
+from tests.assistant.tools.toolboxes import HERE, call, names, odd, opened, report
 from tests.patience import WAIT_S
 
 ROOT = HERE.parents[2]
@@ -211,7 +211,7 @@ async def test_a_process_of_a_server_ends_with_it_in_any_session(how, tmp_path, 
 
 PROGRAM = """
 import asyncio
-from tests.assistant.tools.boxes import odd, opened
+from tests.assistant.tools.toolboxes import odd, opened
 async def main():
     async with opened(odd("Failing")):
         print("ready", flush=True)

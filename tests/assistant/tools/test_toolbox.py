@@ -14,7 +14,7 @@ import pytest
 
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import ServerSettings, ToolSettings
-from tests.assistant.tools.boxes import call, odd, opened, report
+from tests.assistant.tools.toolboxes import call, odd, opened, report
 
 
 async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts():

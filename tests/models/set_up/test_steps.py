@@ -162,7 +162,7 @@ def venv(tmp_path: Path, monkeypatch) -> Path:
 
 def test_lines_are_heard_while_the_command_runs_and_the_last_are_shown_if_it_fails(venv):
     """It ends only when its first line was heard."""
-    heard, gate = [], venv / "gate"
+    received, gate = [], venv / "gate"
     code = f"""
 import pathlib, os, time
 print("first", flush=True)
@@ -174,14 +174,14 @@ raise SystemExit(3)
 """
 
     def hear(line):
-        heard.append(line)
+        received.append(line)
         gate.touch()
 
     (venv / "log").write_text("of another command\n")
     with pytest.raises(StepFailed) as failed:
         SetupStep("Counting").run([sys.executable, "-c", code], hear)
     said = ["first", *map(str, range(100))]
-    assert heard == said
+    assert received == said
     assert (venv / "log").read_text() == "\n".join(["of another command", *said, ""])
     assert str(failed.value).startswith("80\n")
     assert "Counting failed" in str(failed.value)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tui.chat.prompting import at_the_prompt
+from tests.tui.chat.prompt_driver import at_the_prompt
 from tui.app import clipboard
 from tui.app.clipboard import code_blocks, copy, usable
 
@@ -34,8 +34,8 @@ async def test_selection_is_copied_with_the_tool(tools: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.type("höh\nx")
         await typist.pilot.press("shift+up", "ctrl+c")
-        await typist.until(lambda: typist.told)
-        assert typist.told == ["Copied 4 characters."]
+        await typist.until(lambda: typist.notices)
+        assert typist.notices == ["Copied 4 characters."]
         assert (tools / "copied").read_text() == "öh\nx"
         assert (tools / "how").read_text() == "-selection clipboard\n"
 

@@ -21,13 +21,13 @@ WIDE = (120, 40)
 
 async def test_a_deletion_that_leaves_nothing_names_a_way_back_that_works(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
-        before = chat.said
+        before = chat.texts
         await chat.act("up", "d")
-        assert "Ctrl+Z brings it back" in "".join(chat.told)  # u would be typed into the prompt
+        assert "Ctrl+Z brings it back" in "".join(chat.notices)  # u would be typed into the prompt
         await chat.pilot.press("x", "ctrl+z")
-        assert (chat.prompt.text, chat.said) == ("", [])  # what was typed goes first
+        assert (chat.prompt.text, chat.texts) == ("", [])  # what was typed goes first
         await chat.pilot.press("ctrl+z")
-        await chat.until(lambda: chat.said == before)
+        await chat.until(lambda: chat.texts == before)
 
 
 async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> None:
@@ -35,10 +35,10 @@ async def test_a_fork_is_typed_into_at_once_also_beside_the_list(pair: Pair) -> 
         await chat.pilot.press("f2")
         await chat.act("up", "f")
         assert chat.screen.focused is chat.prompt.editor
-        assert "Ctrl+R" in "".join(chat.told)
+        assert "Ctrl+R" in "".join(chat.notices)
         assert "Fork: One" in [each.title for each in chat.store.summaries()]
         await chat.pilot.press("ctrl+r")
-        await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
+        await chat.until(lambda: len(chat.engine.received(Finished)) == 2)
 
 
 async def test_the_border_says_a_question_is_edited_until_it_is_sent_or_left(pair: Pair) -> None:
@@ -51,7 +51,7 @@ async def test_the_border_says_a_question_is_edited_until_it_is_sent_or_left(pai
         assert not chat.prompt.border_title
         await chat.act("up", "e")
         await chat.pilot.press("enter")
-        await chat.until(lambda: len(chat.engine.heard(Finished)) == 2)
+        await chat.until(lambda: len(chat.engine.received(Finished)) == 2)
         assert not chat.prompt.border_title
 
 
@@ -68,7 +68,7 @@ async def test_escape_closes_the_list_from_it_from_the_search_and_from_beside(pa
 
 async def test_ctrl_r_in_a_search_renames_what_is_found_and_asks_nothing_again(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        before = chat.said
+        before = chat.texts
         await chat.pilot.press("f2", "o")
         await chat.until(lambda: chat.screen.chats.rows.chosen)
         await chat.pilot.press("ctrl+r")
@@ -76,7 +76,7 @@ async def test_ctrl_r_in_a_search_renames_what_is_found_and_asks_nothing_again(p
         await chat.pilot.press("escape", *"zzz")
         await chat.until(lambda: not chat.screen.chats.rows.chosen)
         await chat.pilot.press("ctrl+r")
-        assert (chat.said, chat.screen.session.idle) == (before, True)
+        assert (chat.texts, chat.screen.session.idle) == (before, True)
 
 
 async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair: Pair) -> None:
@@ -94,7 +94,7 @@ async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair
 
 async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        said, conversation = chat.said, chat.screen.session.branch.conversation
+        said, conversation = chat.texts, chat.screen.session.branch.conversation
         await chat.pilot.press("f2")
         await chat.until(lambda: chat.screen.chats.rows.listing.summaries)
         await chat.pilot.press("delete")
@@ -103,7 +103,7 @@ async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pa
         await chat.until(lambda: not chat.screen.chats.rows.listing.summaries)
         await chat.pilot.press("ctrl+z")
         await chat.until(lambda: chat.screen.session.branch.conversation == conversation)
-        assert chat.said == said
+        assert chat.texts == said
 
 
 async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> None:
@@ -128,7 +128,7 @@ async def test_g_shows_the_wrong_guesses_of_one_answer_and_ctrl_g_those_of_all(p
     async with open_chat(*pair, asked=("One",)) as chat:
         for said in ("are shown", "are hidden", "are shown"):
             await chat.pilot.press("ctrl+g")
-            assert said in "".join(chat.told)
+            assert said in "".join(chat.notices)
         answer = chat.screen.conversation.turns[-1]
         assert isinstance(answer, Answer)
         assert answer.ghosts
@@ -162,7 +162,7 @@ async def test_ctrl_c_twice_quits_from_every_screen(pair: Pair, keys: tuple[str,
         await chat.pilot.press(*keys)
         await chat.until(lambda: chat.app.screen is not chat.screen)
         await chat.pilot.press("ctrl+c")
-        assert "again to quit" in "".join(chat.told)
+        assert "again to quit" in "".join(chat.notices)
         assert not chat.app._exit
         await chat.pilot.press("ctrl+c")
         assert chat.app._exit
@@ -216,7 +216,7 @@ async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
         monkeypatch.setattr("tui.app.program.user_downloads_path", lambda: folder)  # noqa: B023
         async with open_chat(*pair) as chat:
             chat.app.deliver_screenshot()
-            await chat.until(lambda: any(said in text for text in chat.told))  # noqa: B023
+            await chat.until(lambda: any(said in text for text in chat.notices))  # noqa: B023
     assert len([*tmp_path.glob("*.svg")]) == 1
 
 

@@ -16,7 +16,7 @@ from textual.widgets._footer import FooterKey
 from assistant.events import Step
 from assistant.request import ToolCall
 from assistant.store.values import Attachment, ChatSummary, StoredMessage
-from tests.assistant.session.stage import READ, Box
+from tests.assistant.session.scripted_session import READ, Box
 from tests.patience import ALL
 from tests.stored import ask, begin, end
 from tests.tui.app.bindings import all_bindings
@@ -200,7 +200,7 @@ class Walker(Chat):
         """All that is on the screen, with what has the focus, and what was told."""
         focus = self.app.screen.focused
         at = (focus, getattr(focus, "cursor_location", None), getattr(focus, "cursor", None))
-        return f"{self.app.screen} {at} {self.told}\n{self.text}"
+        return f"{self.app.screen} {at} {self.notices}\n{self.text}"
 
     @property
     def here(self) -> tuple[object, ...]:
@@ -285,7 +285,7 @@ def test_the_footer_names_keys_that_exist() -> None:
 
 async def test_words_typed_on_a_message_go_to_the_prompt_and_press_no_keys(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
-        before = chat.said
+        before = chat.texts
         await chat.press("ctrl+up")
         for letter in " Write only r":  # as fast as a terminal sends them
             chat.app.post_message(Key("space" if letter == " " else letter, letter))
@@ -294,5 +294,5 @@ async def test_words_typed_on_a_message_go_to_the_prompt_and_press_no_keys(pair:
         chat.app.post_message(Paste("dr"))
         await chat.until(lambda: chat.prompt.text == " Write only rdr")
         await chat.press("ctrl+up", "e")
-        assert "Not on this message: edit, and ask again." in chat.told
-        assert chat.said == before
+        assert "Not on this message: edit, and ask again." in chat.notices
+        assert chat.texts == before

@@ -56,10 +56,10 @@ class Watched(ScriptedEngine):
         self._hold = hold
         super().__init__(script)
 
-    def said(self, event: Any, last: bool) -> Any:
-        event = super().said(event, last)
+    def replace_event(self, event: Any, last: bool) -> Any:
+        event = super().replace_event(event, last)
         kind, number = self._hold or (Failed, 0)
-        if isinstance(event, kind) and len(self.heard(kind)) + 1 == number:
+        if isinstance(event, kind) and len(self.received(kind)) + 1 == number:
             self.held = True
             self.go_on.wait(WAIT_S)
         self.events.append(event)
@@ -71,7 +71,7 @@ class Watched(ScriptedEngine):
         self.go_on.set()
         await super().close()
 
-    def heard(self, kind: type[Event]) -> list[Any]:
+    def received(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
 
@@ -116,10 +116,10 @@ class Chat(Driver):
     async def ask(self, text: str) -> None:
         """Send a prompt and wait for the end of its answer."""
         await self.ready()
-        ended = len(self.engine.heard(Finished)) + len(self.engine.heard(Failed))
+        ended = len(self.engine.received(Finished)) + len(self.engine.received(Failed))
         await self.send(text)
         await self.until(
-            lambda: len(self.engine.heard(Finished)) + len(self.engine.heard(Failed)) > ended
+            lambda: len(self.engine.received(Finished)) + len(self.engine.received(Failed)) > ended
         )
         await self.until(lambda: self.screen.session.idle)
 
@@ -140,8 +140,8 @@ class Chat(Driver):
         return self.screen.session.branch
 
     @property
-    def said(self) -> list[str]:
-        """What the conversation on the screen holds."""
+    def texts(self) -> list[str]:
+        """The texts of the messages on the screen."""
         return [record.content for record in self.path.records]
 
     @property

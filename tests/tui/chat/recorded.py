@@ -7,18 +7,21 @@ import pytest
 
 from assistant.events import Decoded, Event, Finished, Ready, Step, Trace
 from assistant.request import EngineArgs, Message, Mode, Request, Sampling
-from tests.assistant.process.driving import near
+from tests.assistant.process.event_log import in_process
 
 HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever
 
 
 def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 60) -> list[Event]:
     """Return everything the engine says while it loads the models and answers once."""
-    with near(EngineArgs(target, draft, n_ctx=512, threads=1, measure=False)) as (engine, heard):
+    with in_process(EngineArgs(target, draft, n_ctx=512, threads=1, measure=False)) as (
+        engine,
+        received,
+    ):
         message = Message("user", "Go on")
         engine.submit(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
-        heard.until(Finished)
-    return heard.events
+        received.until(Finished)
+    return received.events
 
 
 def rounds(events: list[Event]) -> list[Decoded]:

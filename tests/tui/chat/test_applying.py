@@ -88,7 +88,7 @@ async def test_where_there_is_nothing_to_apply_that_is_said(pair: Pair, answer: 
         await ask(chat)
         assert not any("applies" in text for text in chat.shown(".footnote"))
         await chat.act("a")
-        assert any(text.startswith("Not on this message: show the change") for text in chat.told)
+        assert any(text.startswith("Not on this message: show the change") for text in chat.notices)
 
 
 async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(pair: Pair) -> None:
@@ -121,4 +121,4 @@ async def test_a_file_that_must_not_be_written_is_said_before(pair: Pair) -> Non
         await ask(chat)
         Path("file.txt").chmod(0o444)
         await chat.act("a")
-        assert any("it is read-only" in text for text in chat.told)
+        assert any("it is read-only" in text for text in chat.notices)

@@ -10,7 +10,7 @@ from textual import events
 
 from assistant.session.attachments import ReadingLimits
 from assistant.store.values import Attachment
-from tests.tui.chat.prompting import Typist, at_the_prompt
+from tests.tui.chat.prompt_driver import Typist, at_the_prompt
 from tui.chat.prompt.file_search import files_below, ranked
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import EDITABLE, PREVIEW, AttachmentsScreen
@@ -202,12 +202,12 @@ async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
         screen = typist.app.screen
         assert isinstance(screen, AttachmentsScreen)
         assert f"… and {EDITABLE:,} characters more" in str(screen.detail.render())
-        assert "too many to edit" in typist.told[-1]
+        assert "too many to edit" in typist.notices[-1]
         await typist.pilot.press("escape", "backspace")
         assert names(typist) == ["pasted text"]
         typist.prompt.drop()
         await typist.pilot.press("ctrl+l")
-        assert typist.told[-1] == "Nothing is attached. Type @ to add a file."
+        assert typist.notices[-1] == "Nothing is attached. Type @ to add a file."
 
 
 # Files that cannot be attached
@@ -216,20 +216,20 @@ async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
 async def test_file_that_cannot_be_attached_is_explained(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.pick("data", "enter")
-        await typist.until(lambda: typist.told)
-        assert typist.told == ["data.txt is not text; only text can be used."]
+        await typist.until(lambda: typist.notices)
+        assert typist.notices == ["data.txt is not text; only text can be used."]
         await typist.pick("notes")
         (folder / "notes.txt").unlink()
         await typist.pilot.press("enter")
-        await typist.until(lambda: len(typist.told) == 2)
-        assert typist.told[1] == "notes.txt cannot be read: No such file or directory."
+        await typist.until(lambda: len(typist.notices) == 2)
+        assert typist.notices[1] == "notes.txt cannot be read: No such file or directory."
         (folder / "report.pdf").write_text("%PDF-1.4")  # whose bytes happen to be text
         await typist.pilot.press("escape", "ctrl+u")
         await typist.pick("./report.pdf")
         assert typist.offered == ["./report.pdf"]
         await typist.pilot.press("enter")
-        await typist.until(lambda: len(typist.told) == 3)
-        assert typist.told[2].startswith("./report.pdf is malformed")
+        await typist.until(lambda: len(typist.notices) == 3)
+        assert typist.notices[2].startswith("./report.pdf is malformed")
         assert "report.pdf" in files_below(folder)
         assert typist.chips == ()
 

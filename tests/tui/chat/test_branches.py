@@ -36,7 +36,7 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
         for late in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
             chat.screen.turns.do(turn, late)
             await chat.pilot.pause()
-        assert (chat.said, chat.prompt.text) == ([], "")
+        assert (chat.texts, chat.prompt.text) == ([], "")
         assert chat.app.screen is chat.screen
 
 
@@ -54,7 +54,7 @@ async def test_figures_are_of_the_answer_on_the_screen(
         assert (panel.last, status.state.last) == (None, None)
         await chat.ask("And then?")
         assert EXPLAINED not in chat.text
-        chat.engine._hold = Prefilled, len(chat.engine.heard(Prefilled)) + 1
+        chat.engine._hold = Prefilled, len(chat.engine.received(Prefilled)) + 1
         chat.engine.go_on.clear()
         await chat.send("And then?")
         await chat.held()
@@ -73,34 +73,34 @@ async def test_from_enter_on_the_status_says_that_it_answers(pair: Pair) -> None
 
 async def test_escape_leaves_an_edited_question_and_a_deletion_can_be_undone(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
-        before = chat.said
+        before = chat.texts
         await chat.act("up", "e")
         await chat.pilot.press("escape")
-        assert (chat.prompt.text, chat.said) == ("", before)
+        assert (chat.prompt.text, chat.texts) == ("", before)
         await chat.ask("Two")
-        all_of_it = chat.said
+        all_of_it = chat.texts
         assert len(all_of_it) == 4
         await chat.act("up", "d")
-        assert chat.said == before
+        assert chat.texts == before
         await chat.pilot.press("u")
-        assert chat.said == all_of_it
+        assert chat.texts == all_of_it
         await chat.until(lambda: chat.focused.text == "Two")
         chat.store._database._sql.execute("PRAGMA query_only = 1")
         await chat.act("d")
-        assert chat.said == all_of_it
-        assert any("cannot be opened or written" in text for text in chat.told)
+        assert chat.texts == all_of_it
+        assert any("cannot be opened or written" in text for text in chat.notices)
 
 
 async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair: Pair) -> None:
     async with open_chat(*pair, asked=("First",)) as chat:
-        first = chat.said[-1]
-        chat.engine._hold = Decoded, len(chat.engine.heard(Decoded)) + 9
+        first = chat.texts[-1]
+        chat.engine._hold = Decoded, len(chat.engine.received(Decoded)) + 9
         chat.engine.go_on.clear()
         await chat.send("Second")
         await chat.held()
-        before = chat.said
+        before = chat.texts
         await chat.press("ctrl+up", "up", "d")  # which waits
-        assert chat.said == before
+        assert chat.texts == before
         await chat.press("ctrl+down", "i")
         assert isinstance(chat.app.screen, Inspector)
         assert "so far" in str(chat.app.screen.query_one("#inspector-title").render())
@@ -112,7 +112,7 @@ async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(p
         await chat.end()
         assert inspected(chat) == first
         await chat.pilot.press("escape")
-        assert chat.said[-1].startswith(seen)
+        assert chat.texts[-1].startswith(seen)
 
 
 def kept(chat: Chat, *texts: str) -> int:
@@ -150,12 +150,12 @@ async def test_y_copies_the_largest_block_and_then_the_next(
         chat.screen.open(kept(chat, "How?", code, "Why?", "```\nalone\n```"))
         await chat.act("y")
         await copied(chat, "alone")
-        assert chat.told[-1].startswith("Copied code block 1 of 1, 1 line")
+        assert chat.notices[-1].startswith("Copied code block 1 of 1, 1 line")
         await chat.press("up", "up")
         for number, word in ((3, "three"), (1, "one"), (2, "two"), (3, "three")):
             await chat.pilot.press("y")
             await copied(chat, word)
-            assert chat.told[-1].startswith(f"Copied code block {number} of 3, 1 line")
+            assert chat.notices[-1].startswith(f"Copied code block {number} of 3, 1 line")
         await chat.pilot.press("c")
         await copied(chat, code)
         await chat.pilot.press("y")
@@ -172,7 +172,7 @@ async def test_y_copies_the_largest_block_and_after_scrolling_up_one_that_is_see
         chat.screen.open(kept(chat, "One", LARGE + "long\n\n" * 99 + SMALL))
         await chat.act("y")
         await copied(chat, "a large\nblock")
-        assert chat.told[-1].startswith("Copied code block 1 of 2, 2 lines")
+        assert chat.notices[-1].startswith("Copied code block 1 of 2, 2 lines")
         chat.screen.open(kept(chat, "One", SMALL + "long\n\n" * 99 + LARGE))
         await chat.act("home", "down", "y")
         await copied(chat, "small")
@@ -231,5 +231,5 @@ async def test_an_answer_that_begins_leaves_the_keys_to_the_message_they_are_on(
         await chat.press("ctrl+up", "up")
         at = chat.focused
         await chat.end()
-        await chat.until(lambda: len(chat.said) == 4 and chat.screen.session.idle)
+        await chat.until(lambda: len(chat.texts) == 4 and chat.screen.session.idle)
         assert chat.focused is at

@@ -14,7 +14,7 @@ async def test_mode_changes_in_the_middle_of_an_answer(pair: Pair) -> None:
         await chat.pilot.press("ctrl+t", "ctrl+t")
         assert chat.app.settings.mode == "sps"
         await chat.end()
-        lookaheads = [event.lookahead for event in chat.engine.heard(Decoded)]
+        lookaheads = [event.lookahead for event in chat.engine.received(Decoded)]
         assert lookaheads[:6] == [0] * 6
         assert lookaheads[6] == 3
         assert len(chat.engine.requests) == 1
@@ -24,13 +24,13 @@ async def test_escape_stops_the_answer_and_keeps_its_text(pair: Pair) -> None:
     async with open_chat(*pair, hold=(Decoded, 4), asking="Go on") as chat:
         await chat.pilot.press("escape")
         await chat.end()
-        finished = chat.engine.heard(Finished)[0]
+        finished = chat.engine.received(Finished)[0]
         assert (finished.stop, finished.stats.rounds) == (Stop.CANCELLED, 4)
         assert chat.shown(".footnote")[0].startswith("stopped · ")
-        assert chat.said[-1] == finished.text != ""
+        assert chat.texts[-1] == finished.text != ""
         await chat.ask("And then?")
         assert chat.engine.requests[1].messages[1].content == finished.text
-        first, second = chat.engine.heard(Prepared)
+        first, second = chat.engine.received(Prepared)
         assert second.cached_tokens >= first.prompt_tokens
 
 
@@ -42,24 +42,24 @@ async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(
 ) -> None:
     async with open_chat(target, source=source, asked=("Alone?",)) as chat:
         assert any(note in text for text in chat.shown(".note.warning"))
-        assert "model" not in chat.engine.heard(Finished)[0].stats.sources
+        assert "model" not in chat.engine.received(Finished)[0].stats.sources
         assert ("nothing can guess" in str(chat.screen.status.render())) is (source == "model")
         if source == "model":
-            assert {event.lookahead for event in chat.engine.heard(Decoded)} == {0}
+            assert {event.lookahead for event in chat.engine.received(Decoded)} == {0}
 
 
 async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         too_long = "a b " * 1000
         await chat.ask(too_long)
-        assert chat.engine.heard(Failed)[0].kind == "ContextFull"
+        assert chat.engine.received(Failed)[0].kind == "ContextFull"
         assert chat.prompt.text == too_long
         assert len(chat.shown(".note.error")) == 1
         assert not chat.app._notifications  # once is enough
-        assert chat.said == []
+        assert chat.texts == []
         chat.prompt.drop()
         await chat.ask("Short")
-        assert len(chat.said) == 2
+        assert len(chat.texts) == 2
 
 
 async def test_a_chat_works_at_every_size(pair: Pair) -> None:
@@ -69,7 +69,7 @@ async def test_a_chat_works_at_every_size(pair: Pair) -> None:
             await chat.ask("| a |\n|-|\n| 1 |")
             keys = ("f1", "escape", "ctrl+o", "escape", "f3", "escape", "ctrl+up", "v", "escape")
             await chat.pilot.press(*keys)
-            assert len(chat.said) == 2 * count
+            assert len(chat.texts) == 2 * count
 
 
 async def test_a_race_that_is_asked_for_while_models_load_starts_when_they_are_loaded(
@@ -81,6 +81,6 @@ async def test_a_race_that_is_asked_for_while_models_load_starts_when_they_are_l
         await chat.press("escape")
         chat.prompt.text = "Count to five"
         await chat.press("f4")
-        assert "once the models are loaded" in "".join(chat.told)
+        assert "once the models are loaded" in "".join(chat.notices)
         await chat.end()
         await chat.until(lambda: isinstance(chat.app.screen, RaceScreen))

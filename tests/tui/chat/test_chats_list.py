@@ -37,7 +37,7 @@ class Host(Program):
     def __init__(self, store: Store, folder: Path | None = None) -> None:
         super().__init__()
         self.chats = ChatList(store, folder)
-        self.heard: list[Any] = []
+        self.received: list[Any] = []
         self.found: int | None = None
 
     def compose(self) -> ComposeResult:
@@ -49,15 +49,15 @@ class Host(Program):
         self.chats.toggle()
 
     def on_chat_rows_chosen(self, message: ChatRows.Chosen) -> None:
-        self.heard.append(("chosen", message.id))
+        self.received.append(("chosen", message.id))
         self.found = message.message
 
     def on_chat_list_left(self) -> None:
-        self.heard.append("left")
+        self.received.append("left")
 
     @on(ChatList.Deleted)
     def hear_deleted(self, message: ChatList.Deleted) -> None:
-        self.heard.append(("deleted", message.id))
+        self.received.append(("deleted", message.id))
 
 
 class Listed(Driver):
@@ -114,7 +114,7 @@ async def test_enter_opens_the_conversation_under_the_cursor(store: Store) -> No
         await page.press("down", "down", "enter")
         await page.pilot.click("#shelf", offset=(4, 2))
         two, three = store.summaries()[1:3]
-        assert page.host.heard == [("chosen", three.id), ("chosen", two.id)]
+        assert page.host.received == [("chosen", three.id), ("chosen", two.id)]
 
 
 async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
@@ -123,7 +123,7 @@ async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
         assert page.titles == ["Sorted lists"]
         assert "zebraS" in page.shown[2]
         chosen = page.rows.listing.summaries[0].id
-        assert page.host.heard == [("chosen", chosen)]
+        assert page.host.received == [("chosen", chosen)]
         assert page.host.found == store.path(chosen)[-1].id
         await page.press("end", *" but nothing like that")
         assert page.host.screen.active_bindings["down"].binding.id == "chats.list"  # it is named
@@ -131,7 +131,7 @@ async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
         assert "No conversation" in str(page.chats.hint.render())
         assert page.chats.hint.region.y == page.chats.search.region.bottom + 1
         await page.press("escape")
-        assert page.host.heard[1:] == ["left"]
+        assert page.host.received[1:] == ["left"]
         page.chats.close()
         page.chats.toggle()
         await page.press()
@@ -161,7 +161,7 @@ async def test_pinned_conversation_stands_first_and_keeps_the_cursor(store, monk
         assert page.rows.cursor == 2
         monkeypatch.setattr(store, "pin", fail)
         await page.press("ctrl+b")
-        assert page.told == ["The disk is full. Free some space."]
+        assert page.notices == ["The disk is full. Free some space."]
         assert page.titles == list(reversed(TITLES))
 
 
@@ -169,8 +169,8 @@ async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
     async with listed(store) as page:
         await page.press("delete", "delete")
         assert page.titles == ["Lentil soup", "Lighthouse"]
-        assert page.told == ["Deleted. Ctrl+Z brings it back."]  # the newest replaces the last
-        assert [what for what, _ in page.host.heard] == ["deleted", "deleted"]
+        assert page.notices == ["Deleted. Ctrl+Z brings it back."]  # the newest replaces the last
+        assert [what for what, _ in page.host.received] == ["deleted", "deleted"]
         await page.press("down", "ctrl+z")
         assert page.titles == ["Sorted lists", "Lentil soup", "Lighthouse"]
         assert page.rows.cursor == 0  # on what is back
@@ -186,7 +186,7 @@ async def test_export_writes_markdown_and_overwrites_nothing(store: Store, tmp_p
         assert "Tell me about Lisbon." in first.read_text()
         assert first.read_text() == second.read_text()
         await page.press("ctrl+x", *"/no/such/folder", "enter")
-        assert "/no/such/folder" in page.told[-1]
+        assert "/no/such/folder" in page.notices[-1]
         assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -243,4 +243,4 @@ async def test_a_list_that_is_read_again_cancels_no_opening(
                 await page.pilot.pause(0.01)
         assert len(page.titles) == 4
         await page.press("enter")
-        assert page.host.heard == [("chosen", store.summaries("zebra")[0].id)]
+        assert page.host.received == [("chosen", store.summaries("zebra")[0].id)]

@@ -16,7 +16,7 @@ from assistant.session.events import Preparing
 from assistant.store.values import BY_PASSAGES, Attachment
 from tests.assistant.passages.indexes import update_here, updated_after
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
-from tests.tui.chat.prompting import at_the_prompt
+from tests.tui.chat.prompt_driver import at_the_prompt
 from tests.tui.chat.turns import characters
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
@@ -166,7 +166,7 @@ async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
         assert log.read_text() == f"+{first} {notes}/air.md\n"
         (notes / "air.md").unlink()
         await chat.press("enter")
-        assert "notes/air.md is gone" in chat.told[-1]
+        assert "notes/air.md is gone" in chat.notices[-1]
         assert len(log.read_text().splitlines()) == 1
 
 
@@ -225,7 +225,7 @@ async def test_that_nothing_was_found_is_said_once_and_again_when_it_is_opened_a
 async def test_notes_on_a_question_go_with_it(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await ask(chat, "How is bread baked?")
-        chat.engine._hold = Prefilled, len(chat.engine.heard(Prefilled)) + 1
+        chat.engine._hold = Prefilled, len(chat.engine.received(Prefilled)) + 1
         chat.engine.go_on.clear()
         await chat.send("Who bakes it?")
         await chat.held()
@@ -257,7 +257,7 @@ async def test_a_question_that_is_changed_is_looked_up_again(pair: Pair, notes: 
 async def test_passages_that_fit_are_prefilled_while_the_question_is_typed(pair: Pair) -> None:
     async with open_chat(*pair, idle="on") as chat:
         chat.prompt.attached.add(NOTES)
-        await chat.until(lambda: any("2 files" in text for text in chat.told))
+        await chat.until(lambda: any("2 files" in text for text in chat.notices))
         chat.prompt.text = "Where are zeppelins"
         read = lambda: [j.request.messages[-1].content for j in chat.engine.jobs[1:]]  # noqa: E731
         await chat.until(
@@ -295,9 +295,9 @@ async def test_a_folder_that_is_read_during_an_answer_leaves_its_progress_on_the
         for event in (Preparing("reading notes/: 1 of 2 files", 0.5), Preparing("Read.", None)):
             show(event)
             assert status.state.activity == before is not None
-        await chat.until(lambda: "Read." in chat.told)
+        await chat.until(lambda: "Read." in chat.notices)
 
 
 async def test_folders_of_the_settings_are_read_at_the_start(pair: Pair, notes: Path) -> None:
     async with open_chat(*pair, about=(notes,)) as chat:
-        await chat.until(lambda: any("2 files" in text for text in chat.told))
+        await chat.until(lambda: any("2 files" in text for text in chat.notices))

@@ -38,11 +38,11 @@ async def test_answers_have_the_form_of_a_file_until_it_is_wanted_no_more(pair: 
         assert chat.prompt.text == "Who? "
         for _ in range(2):
             await chat.ask("Who?")
-            assert set(json.loads(chat.said[-1])) == {"name", "ok"}
+            assert set(json.loads(chat.texts[-1])) == {"name", "ok"}
         await chat.press("f7")
         assert chat.prompt.border_title == ""
         await chat.ask("Who?")
-        assert chat.engine.heard(Finished)[-1].stats.masked_rows == 0
+        assert chat.engine.received(Finished)[-1].stats.masked_rows == 0
 
 
 async def test_a_file_without_a_usable_schema_is_refused_and_never_on(pair: Pair) -> None:
@@ -51,7 +51,7 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(pair: Pair
             Path("wrong.json").write_text(text)
             chat.app.clear_notifications()
             await choose(chat, "wrong")
-            assert any("cannot be used" in told or "is not text" in told for told in chat.told)
+            assert any("cannot be used" in told or "is not text" in told for told in chat.notices)
             assert (chat.prompt.constraint, chat.prompt.border_title) == (None, "")
         for leaves in ("escape", "f7"):
             await chat.press("f7", "x", leaves)
@@ -67,7 +67,7 @@ async def test_where_no_file_matches_the_list_names_no_keys_and_enter_sends_noth
         await chat.press("z", "q")
         await chat.until(lambda: chat.prompt.picker.searched == "zq")
         await chat.press("enter")
-        assert (chat.prompt.border_title, chat.said) == ("", [])
+        assert (chat.prompt.border_title, chat.texts) == ("", [])
         assert chat.prompt.text == "@zq"
         await chat.press("escape")
         assert chat.prompt.text == ""

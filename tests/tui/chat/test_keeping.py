@@ -14,12 +14,12 @@ from tests.tui.chat.chat_driver import Pair, open_chat
 
 async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home: Path) -> None:
     async with open_chat(*pair, asked=("Remember me",)) as chat:
-        said = chat.said
+        said = chat.texts
         chat.prompt.text = "half a thou"
         assert not chat.screen.panel.display
         await chat.pilot.press("f3", "ctrl+q")
     async with open_chat(*pair) as chat:
-        assert chat.said == said
+        assert chat.texts == said
         assert [turn.text for turn in chat.screen.conversation.turns] == said
         assert chat.prompt.text == "half a thou"
         assert chat.screen.panel.display
@@ -70,7 +70,7 @@ async def test_an_answer_and_what_is_typed_are_kept_meanwhile(pair: Pair) -> Non
 
 async def test_nothing_is_written_when_nothing_is_to_be_kept(pair: Pair, home: Path) -> None:
     async with open_chat(*pair, save=False, asked=("Secret",)) as chat:
-        assert len(chat.said) == 2
+        assert len(chat.texts) == 2
         chat.screen.autosave.collect_phrases("target")
     assert not (home / "ngrams").exists()
     assert not [path for path in home.rglob("*") if path.is_file() and path.suffix == ".db"]
@@ -79,7 +79,7 @@ async def test_nothing_is_written_when_nothing_is_to_be_kept(pair: Pair, home: P
 async def test_a_store_that_cannot_be_opened_leaves_the_chat_usable(pair: Pair, home: Path) -> None:
     home.write_text("in the way")
     async with open_chat(*pair, asked=("Still there?",)) as chat:
-        assert len(chat.said) == 2
+        assert len(chat.texts) == 2
         assert "not saved" in "".join(chat.shown("#name"))
 
 
@@ -102,5 +102,5 @@ async def test_a_conversation_deleted_for_good_is_no_reason_to_complain(pair: Pa
     store.delete(store.summaries()[0].id)
     store.close()
     async with open_chat(*pair) as chat:
-        assert chat.said == []
+        assert chat.texts == []
         assert "not saved" not in "".join(chat.shown("#name"))

@@ -28,7 +28,7 @@ NOON = 1_900_000_000.0
 class Playback(Recorded):
     """An engine that answers as one once did."""
 
-    def said(self, job: AnyJob) -> Iterator[Event]:
+    def events_of(self, job: AnyJob) -> Iterator[Event]:
         if isinstance(job, Request):
             yield from (lap.event for lap in laps(1))
         else:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.assistant.session.stage import READ, Box
+from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tui.app.app import SpecchatApp
 
 
-def heard(chat: Chat) -> list[str]:
+def received(chat: Chat) -> list[str]:
     """Return what the terminal gets from now on."""
     written: list[str] = []
     assert chat.app._driver is not None
@@ -32,10 +32,10 @@ async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
 ) -> None:
     monkeypatch.setattr("tui.chat.chat_controller.LONG_S", long_s)
     async with open_chat(*pair, notify=notify) as chat:
-        written = heard(chat)
+        written = received(chat)
         chat.app.app_focus = focus
         chat.screen.controller.submit("Why?")
-        await chat.until(lambda: len(chat.said) == 2 and chat.screen.session.idle)
+        await chat.until(lambda: len(chat.texts) == 2 and chat.screen.session.idle)
         bells = [text for text in written if "\a" in text]
         assert bells == [rung("The answer is complete.")] * rings
 
@@ -44,7 +44,7 @@ async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
     async with open_chat(*pair, n_ctx=4096) as chat:
         chat.use(Box())
         chat.engine.script.calls = [(READ,)]
-        written = heard(chat)
+        written = received(chat)
         chat.app.app_focus = False
         chat.screen.controller.submit("Why?")
         await chat.until(lambda: chat.screen.controller.view.approval)
@@ -55,7 +55,7 @@ async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
 async def test_iterm2_is_notified_in_its_own_way_over_ssh_as_well(pair: Pair, monkeypatch) -> None:
     monkeypatch.setenv("LC_TERMINAL", "iTerm2")
     async with open_chat(*pair) as chat:
-        written = heard(chat)
+        written = received(chat)
         chat.app.app_focus = False
         chat.app.ring("Done.")
         assert written == ["\a\x1b]9;specchat: Done.\x1b\\"]
@@ -73,4 +73,4 @@ async def test_the_prompt_is_written_in_an_editor(pair: Pair, tmp_path: Path, mo
         monkeypatch.setenv("EDITOR", "/no/such/editor")
         await chat.press("f12")
         assert chat.prompt.text == "a and more"
-        assert "Set EDITOR" in chat.told[-1]
+        assert "Set EDITOR" in chat.notices[-1]

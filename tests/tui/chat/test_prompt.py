@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from textual import events
 
 from assistant.session.attachments import LIMIT
-from tests.tui.chat.prompting import at_the_prompt
+from tests.tui.chat.prompt_driver import at_the_prompt
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES, InputHistory
 from tui.chat.prompt.prompt_queue import Unsent, from_json
 
@@ -132,7 +132,7 @@ async def test_pasted_megabyte_says_how_much_it_is_and_leaves_the_text_short() -
         assert [chip.attachment.name for chip in typist.chips] == ["pasted text", "pasted text 2"]
         await typist.paste("x" * (LIMIT + 1))
         assert len(typist.chips) == 2
-        assert "10,000,001 characters; 10,000,000 fit" in typist.told[0]
+        assert "10,000,001 characters; 10,000,000 fit" in typist.notices[0]
         await typist.type("why?")
         typist.prompt.drop()
         assert (typist.prompt.text, typist.prompt.attachments) == ("", ())

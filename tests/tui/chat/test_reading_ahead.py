@@ -22,7 +22,7 @@ def asked(chat: Chat) -> list[Prefill]:
 
 async def read(chat: Chat, count: int) -> None:
     """Wait until so many readings have ended, and nothing is read any more."""
-    await chat.until(lambda: len(chat.engine.heard(PrefillDone)) >= count)
+    await chat.until(lambda: len(chat.engine.received(PrefillDone)) >= count)
 
 
 async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_typed(pair: Pair):
@@ -31,13 +31,13 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
         await chat.until(
             lambda: any(FILE.text in job.request.messages[-1].content for job in asked(chat))
         )
-        await chat.until(lambda: chat.engine.heard(Prefilled))
+        await chat.until(lambda: chat.engine.received(Prefilled))
         chat.prompt.text = "Why is it"
         await chat.until(lambda: asked(chat)[-1].request.messages[-1].content.endswith("Why is it"))
         await read(chat, 1)
         await chat.until(lambda: chat.screen.status.state.activity is None)
         await chat.ask("Why is it blue?")
-        (prepared,) = chat.engine.heard(Prepared)
+        (prepared,) = chat.engine.received(Prepared)
         assert prepared.cached_tokens > len(FILE.text) // 2
 
 
@@ -56,8 +56,8 @@ async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same
         await chat.until(lambda: too_long.display)
         assert str(too_long.render()).startswith("Too long: ≈ 1,000 tokens, room for 824.")
         chat.prompt.text = "x " * 600  # by the engine's count, once it reads ahead
-        await chat.until(lambda: chat.engine.heard(Failed) and too_long.display)
-        (refusal,) = {event.message for event in chat.engine.heard(Failed)}
+        await chat.until(lambda: chat.engine.received(Failed) and too_long.display)
+        (refusal,) = {event.message for event in chat.engine.received(Failed)}
         assert str(too_long.render()) == refusal
         assert "and there is room for 824. Shorten it." in refusal
         assert "raise ctx" not in refusal  # the model has no more
@@ -70,8 +70,8 @@ async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same
 async def test_a_larger_context_is_proposed_where_the_model_has_one(pair: Pair):
     async with open_chat(*pair, n_ctx=512, idle="on") as chat:
         chat.prompt.text = "x " * 600
-        await chat.until(lambda: chat.engine.heard(Failed))
-        assert "Shorten it. Or raise ctx (F6" in chat.engine.heard(Failed)[0].message
+        await chat.until(lambda: chat.engine.received(Failed))
+        assert "Shorten it. Or raise ctx (F6" in chat.engine.received(Failed)[0].message
 
 
 async def test_a_finished_prefill_is_not_requested_again(pair: Pair):
@@ -113,9 +113,9 @@ async def test_the_status_says_what_a_question_waits_for_from_enter_until_it_is_
         monkeypatch.setattr(chat.screen.session, "submit", submitted)
         if idle == "on":
             chat.prompt.attached.add(FILE)
-            await chat.until(lambda: chat.engine.heard(Prefilled))
+            await chat.until(lambda: chat.engine.received(Prefilled))
         await chat.send("Why is it blue?")
-        await chat.until(lambda: chat.engine.heard(Decoded) and "" in seen)
+        await chat.until(lambda: chat.engine.received(Decoded) and "" in seen)
         before_it_began = seen[: seen.index("")]
         assert before_it_began[0] == "waiting for the model"
         assert any(text.startswith("reading the prompt: ") for text in before_it_began)

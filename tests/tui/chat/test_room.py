@@ -95,7 +95,7 @@ async def test_a_list_that_is_hidden_leaves_the_keys_to_the_prompt(pair: Pair) -
         await chat.press("f2")
         await chat.until(lambda: chat.screen.chats.rows.chosen)
         await chat.press("slash", "f2", *"rx", "enter")
-        await chat.until(lambda: "rx" in chat.said)
+        await chat.until(lambda: "rx" in chat.texts)
         assert [each.title for each in chat.store.summaries()] == ["One"]
 
 

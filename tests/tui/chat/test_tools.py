@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assistant.request import ToolCall
 from assistant.tools.values import ToolResult, tool_result
-from tests.assistant.session.stage import LIST, READ, Box
+from tests.assistant.session.scripted_session import LIST, READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.dialogs import ToolsScreen
 from tui.chat.tool_turns import AUTOFOCUSED_KEYS, ELSEWHERE, KEYS, ApprovalTurn, ResultTurn
@@ -104,7 +104,7 @@ async def test_keys_meant_for_something_else_allow_nothing(endless: Path, monkey
         chat.prompt.text = "And"
         turn = await chat.asked()
         assert not turn.has_focus
-        assert any("is waiting for you" in told for told in chat.told)
+        assert any("is waiting for you" in told for told in chat.notices)
 
 
 async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(endless: Path) -> None:

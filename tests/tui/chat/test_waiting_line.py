@@ -6,7 +6,7 @@ from textual.events import Key
 
 from assistant.events import Decoded
 from assistant.store.values import Attachment
-from tests.assistant.session.stage import READ, Box
+from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 
 HELD = Decoded, 2
@@ -40,7 +40,7 @@ async def test_prompts_sent_during_an_answer_are_asked_after_it_one_by_one(pair:
         await chat.end()
         await chat.until(lambda: len(asked(chat)) == 3 and chat.screen.session.idle)
         assert asked(chat)[2] == "Three"
-        assert len(chat.said) == 6
+        assert len(chat.texts) == 6
         assert chat.path.records[2].attachments == (Attachment("a.txt", "text"),)
         assert line(chat) == []
         assert chat.prompt.text == "more"

@@ -49,11 +49,11 @@ async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> N
         assert chat.shown("Welcome > .what") == [WITH_TOOLS]  # nothing is promised of them
         await chat.press("down", "enter")
         assert chat.prompt.text == MISSPELT == EDIT.text  # waits to be sent
-        assert chat.said == []
+        assert chat.texts == []
         chat.prompt.drop()
         await chat.press("up", "enter")
-        await chat.until(lambda: len(chat.said) == 2 and chat.screen.session.idle)
-        assert chat.said[0] == CODE.text
+        await chat.until(lambda: len(chat.texts) == 2 and chat.screen.session.idle)
+        assert chat.texts[0] == CODE.text
         assert chat.prompt.text == ""
         assert not chat.screen.query(Welcome)
 
@@ -63,15 +63,15 @@ async def test_a_race_is_run_with_its_prompt(pair: Pair) -> None:
         await chat.press("up", "enter")
         await chat.until(lambda: isinstance(chat.app.screen, RaceScreen))
         assert chat.prompt.text == RACE.text
-        assert chat.said == []
+        assert chat.texts == []
 
 
 async def test_a_click_takes_a_suggestion_and_never_what_was_typed(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.press("a", "b")
         await chat.pilot.click(offers(chat)[1])
-        assert (chat.prompt.text, chat.said) == ("ab", [])
-        assert "Send or delete" in chat.told[-1]
+        assert (chat.prompt.text, chat.texts) == ("ab", [])
+        assert "Send or delete" in chat.notices[-1]
         await chat.press("backspace", "backspace")
         await chat.pilot.click(offers(chat)[1])
         await chat.until(lambda: chat.prompt.text == MISSPELT)
@@ -83,7 +83,7 @@ async def test_keys_mean_to_a_prompt_that_is_not_empty_what_they_always_do(pair:
         assert chosen(chat) == [0]
         assert {offer.styles.text_opacity for offer in offers(chat)} == {0.4}
         await chat.press("enter")
-        await chat.until(lambda: chat.said[:1] == ["a"])
+        await chat.until(lambda: chat.texts[:1] == ["a"])
         await chat.end()
         await chat.press("ctrl+n")
         await chat.until(lambda: offers(chat))
@@ -100,7 +100,7 @@ async def test_a_user_of_some_questions_finds_a_line_that_enter_does_not_take(pa
         await chat.until(lambda: WHAT in "".join(chat.shown("Welcome > Static")))
         assert offers(chat) == []
         await chat.press("down", "enter")
-        assert (chat.prompt.text, chat.said) == ("", [])
+        assert (chat.prompt.text, chat.texts) == ("", [])
 
 
 async def test_the_welcome_is_seen_whole(pair: Pair) -> None:
@@ -177,4 +177,4 @@ async def test_enter_that_came_before_the_terminal_was_taken_over_sends(pair: Pa
     async with open_chat(*pair) as chat:
         chat.app._early = [events.Key("h", "h"), events.Key("i", "i"), events.Key("ctrl+j", "\n")]
         await chat.app._replay_early()
-        await chat.until(lambda: chat.said[:1] == ["hi"])
+        await chat.until(lambda: chat.texts[:1] == ["hi"])

@@ -87,7 +87,7 @@ async def test_model_on_disk_is_offered_first_and_answers_the_prompt_that_waits(
         screen = await chooser(chat)
         await chat.until(lambda: "mine.gguf" in str(screen.details.render()))
         await chat.pilot.press("enter")
-        await chat.until(lambda: len(chat.said) == 2)
+        await chat.until(lambda: len(chat.texts) == 2)
 
 
 async def choose(chat: Chat) -> None:

@@ -110,7 +110,7 @@ def laps(lane: int) -> Iterator[LaneEvent]:
 class Recorded(EngineProcess):
     """An engine that has but one thing to say."""
 
-    def said(self, job: AnyJob) -> Iterator[Event]:
+    def events_of(self, job: AnyJob) -> Iterator[Event]:
         """Yield what it says of a job."""
         if isinstance(job, Race):
             yield RaceReady((ready(False), ready(True)))
@@ -119,7 +119,7 @@ class Recorded(EngineProcess):
 
     def do(self, job: AnyJob) -> EventStream:
         stream = EventStream(job, lambda *_: None)
-        *events, end = self.said(job)
+        *events, end = self.events_of(job)
         for event in events:
             stream.put(event)
         stream.put(end, last=True)

@@ -48,7 +48,7 @@ class Course(Driver):
     async def over(self) -> None:
         """Skip the replay when it comes, and wait for the outcome."""
         self.engine.go_on.set()
-        await self.until(lambda: self.engine.heard(RaceOver) and self.phase != "racing")
+        await self.until(lambda: self.engine.received(RaceOver) and self.phase != "racing")
         await self.pilot.press("s")
         await self.until(lambda: self.phase == "over" and "outcome" in self.line_classes)
         views = self.screen.query(TextView)
@@ -57,7 +57,7 @@ class Course(Driver):
     @property
     def ends(self) -> list[Finished]:
         """How each lane ended."""
-        laps = sorted(self.engine.heard(LaneEvent), key=lambda lap: lap.lane)
+        laps = sorted(self.engine.received(LaneEvent), key=lambda lap: lap.lane)
         return [lap.event for lap in laps if isinstance(lap.event, Finished)]
 
     @property
@@ -174,7 +174,7 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
             await course.until(lambda: course.screen.at == pytest.approx(hands.now))
             lanes = [lane.until(hands.now) for lane in course.screen.recorded.lanes]
             for number, lane in enumerate(lanes):
-                laps = [lap for lap in course.engine.heard(LaneEvent) if lap.lane == number]
+                laps = [lap for lap in course.engine.received(LaneEvent) if lap.lane == number]
                 past = [lap.event for lap in laps if lap.clock <= hands.now]
                 counted = [event.stats for event in past if hasattr(event, "stats")]
                 assert lane.stats == (counted[-1] if counted else None)

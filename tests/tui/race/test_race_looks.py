@@ -44,7 +44,7 @@ def test_race_looks_as_it_did(snap_compare, size: tuple[int, int]) -> None:
 class Wordless(Recorded):
     """An engine whose race was stopped before it began."""
 
-    def said(self, job: AnyJob) -> Iterator[Event]:
+    def events_of(self, job: AnyJob) -> Iterator[Event]:
         yield RaceReady((ready(False), ready(True)))
         yield RaceOver()
 

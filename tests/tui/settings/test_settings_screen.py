@@ -220,12 +220,14 @@ async def test_an_error_in_the_edited_file_is_shown_until_it_is_right(path, edit
     editor('echo "temperature = 300\ntemprature = 1" > "$2"')
     async with opened() as page:
         await page.press("e")
-        assert f"{path}: temperature must be a number from 0 to 100: 300" in page.told[0]
-        assert "stay as they were" in page.told[0]
+        assert f"{path}: temperature must be a number from 0 to 100: 300" in page.notices[0]
+        assert "stay as they were" in page.notices[0]
         assert page.used == []
         editor('echo "temprature = 1" > "$2"')
         await page.press("e")
-        assert page.told == [f'{path}: there is no key "temprature"; did you mean "temperature"?']
+        assert page.notices == [
+            f'{path}: there is no key "temprature"; did you mean "temperature"?'
+        ]
         assert page.value("temperature") == 0.7
 
 
@@ -248,7 +250,7 @@ async def test_an_editor_that_fails_is_said_and_what_it_saved_counts(path, edito
     editor('echo "top_k = 3" > "$2"; exit 3')
     async with opened() as page:
         await page.press("e")
-        assert "Editing failed" in page.told[0]
+        assert "Editing failed" in page.notices[0]
         assert page.value("top_k") == 3
 
 
@@ -339,7 +341,7 @@ async def test_a_context_that_is_larger_than_the_models_is_said_to_be_that(pair:
         await chat.press("f6")
         chat.app._use_layers(chat.app.layers.choose(ctx=999_999))
         said = "The context is 1,024 tokens, not 999,999: target has no more."
-        await chat.until(lambda: said in chat.told and said in chat.shown(".note"))
+        await chat.until(lambda: said in chat.notices and said in chat.shown(".note"))
 
 
 async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monkeypatch) -> None:
@@ -349,8 +351,8 @@ async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monke
         chat.app._use_layers(chat.app.layers.choose(ghosts=True))
         await chat.pilot.pause()
         assert chat.app.settings.ghosts
-        assert "state.json cannot be written" in "".join(chat.told)
-        assert "until you quit" in "".join(chat.told)
+        assert "state.json cannot be written" in "".join(chat.notices)
+        assert "until you quit" in "".join(chat.notices)
 
 
 def test_the_explanation_of_a_setting_fits_below_the_list_at_80_columns() -> None:

@@ -19,8 +19,8 @@ from assistant.process.wire import Envelope, Protocol
 from assistant.request import AnyJob
 from assistant.service import EventStream
 from tests import ROOT
-from tests.asking import NearEngine
 from tests.engine import ENGINE
+from tests.in_process_engine import InProcessEngine
 from tests.patience import WAIT_S
 from tui.shell.cli import main
 
@@ -100,7 +100,7 @@ def run(
             patch.setenv(name, value)
         patch.setattr(sys, "argv", ["specchat", *map(str, arguments)])
         patch.setattr("signal.signal", lambda number, handler: None)
-        patch.setattr("tui.shell.engine_console.EngineProcess", WiredEngine)
+        patch.setattr("tui.shell.engine_console.EngineProcess", SerialisingEngine)
         code: object = 0
         try:
             main()
@@ -110,7 +110,7 @@ def run(
     return code, printed.getvalue().decode(), told.getvalue().decode()
 
 
-class WiredEngine(NearEngine):
+class SerialisingEngine(InProcessEngine):
     """An engine in this process; what it hears and says is what comes through a pipe."""
 
     def __init__(self, protocol: Protocol) -> None:
@@ -121,5 +121,5 @@ class WiredEngine(NearEngine):
         crossed = self._commands.decode(self._commands.encode(Envelope(0, job)))
         return super().do(crossed.content)
 
-    def said(self, event: object, last: bool) -> Any:
+    def replace_event(self, event: object, last: bool) -> Any:
         return self._messages.decode(self._messages.encode(Envelope(0, event))).content

@@ -6,7 +6,7 @@ import pytest
 
 from assistant.store.store import Store
 from models.errors import StorageError, UsageError
-from tests.assistant.store.talks import talk
+from tests.assistant.store.conversations import talk
 from tests.sources import light
 from tests.tui.shell.program import invoke
 from tests.tui.shell.program import run as run_program

@@ -21,7 +21,7 @@ from assistant.store.files import database_path
 from assistant.store.store import Store
 from models.errors import Bug, UsageError
 from models.files import checksum
-from tests.assistant.store.talks import talk
+from tests.assistant.store.conversations import talk
 from tests.patience import WAIT_S
 from tests.scripts import ended
 from tests.tui.shell.program import ENDLESS, HOT, MAIN, run, run_apart, started

@@ -1,4 +1,4 @@
-"""Machines, texts and draft sources that exist on paper, to decode on a clock of their own."""
+"""Simulated machines, texts and draft sources, with which a `Controller` decodes."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -25,17 +25,17 @@ def costs(verify: dict[int, float], draft: float = 1.0) -> Costs:
 
 @dataclass
 class Text:
-    """A text: what copies and model proposals in it are worth, as the rounds go on.
+    """How likely proposals for a text are to be accepted, round by round.
 
-    `copied` gives the acceptance of a run that is on offer in a round, None for no run; `modelled`
-    that of each row of the model, None where there is no model.
+    `copied` gives the acceptance of the run that is offered in a round, None for no run;
+    `modelled` that of each row of the model, None where there is no model.
     """
 
     copied: Callable[[int], float | None] = lambda i: None
     modelled: Callable[[int], float | None] = lambda i: None
     bucket: int = 5
-    sure: int = 9
-    """How sure the target is of the tokens for which nothing was proposed."""
+    margin: int = 9
+    """The target's margin for tokens for which nothing was proposed."""
     rng: random.Random = field(default_factory=lambda: random.Random(1))
 
     def offers(self, i: int, budget: int) -> list[Offer]:
@@ -54,7 +54,7 @@ class Text:
 
 @dataclass
 class Outcome:
-    """What decoding came to."""
+    """The result of decoding."""
 
     seconds: float = 0.0
     ars_s: float = 0.0
@@ -70,10 +70,10 @@ class Outcome:
 def decode(
     controller: Controller, text: Text, real: Costs, rounds: int = 2000, repeats: bool = False
 ) -> Outcome:
-    """Decode with a controller; `real` is what the machine takes, whatever the controller knows.
+    """Decode with a controller on a machine whose true costs are `real`.
 
-    If the target `repeats`, it cannot take back what was rejected: it goes back to before the
-    batch, and what was to stay is evaluated again.
+    If the target `repeats`, it cannot roll back rejected tokens: it goes back to before the batch,
+    and the accepted tokens are evaluated again.
     """
     outcome, again = Outcome(), 0
     for i in range(rounds):
@@ -112,7 +112,7 @@ def judged(proposals: Sequence[Proposal], chances: Sequence[float], text: Text, 
         if origin is Origin.RESIDUAL:
             break
     else:
-        row = replace(coin(text.copied(i) or 0.0), margin=text.sure)
+        row = replace(coin(text.copied(i) or 0.0), margin=text.margin)
         tokens.append(Sampled(1, Origin.TARGET, row))
     behind = proposals[len(tokens) - 1 :] if tokens[-1].proposal else ()
     return Round(tuple(tokens), tuple(Rejected(proposal, None, None) for proposal in behind))

@@ -89,7 +89,7 @@ def test_little_is_staked_until_the_target_is_sure_of_its_own_tokens():
     """A hopeless draft costs a short answer in which the target hesitates next to nothing."""
     lost = {}
     for sure in (2, 9):
-        text = Text(modelled=lambda i: 0.0, sure=sure)
+        text = Text(modelled=lambda i: 0.0, margin=sure)
         outcome = decoded(STAIRS, text, draft=2, rounds=16)
         lost[sure] = outcome.seconds - outcome.ars_s
     assert lost[2] < CAUTIOUS_ALLOWANCE + 16 * CAUTIOUS_SHARE + 0.2 < 2 < lost[9]

@@ -16,7 +16,7 @@ from assistant.decoding.lookahead.budget import (
 )
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from tests.assistant.decoding.lookahead.paper_turn import Machine, Text, answered
+from tests.assistant.decoding.lookahead.simulated_rounds import Machine, Text, answered
 
 EVALUATIONS, PART = 6, 0.03  # what is promised: so much longer, and this part of the tokens
 SLIM = {1: 0.013, 2: 0.022, 8: 0.06, 64: 0.35, 512: 2.8}
@@ -60,7 +60,7 @@ def text_of(rng):
         prompt=rng.choice((20, 60, 200, 600)),
         length=rng.choice((8, 20, 40, 70, 100, 150, 300, 600)),
         right=right,
-        sure=rng.choice((0, 5, 9)),
+        margin=rng.choice((0, 5, 9)),
         bucket=lambda is_right: rng.randrange(6, 10) if is_right or not knows else 1,
         repeats=rng.choice((0, 0.1, 0.3)),
         rng=rng,
@@ -152,7 +152,7 @@ def test_a_good_draft_is_read_bit_by_bit_and_pays(name, prompt):
     verify, draft = MACHINES[name]
     speedups = []
     for seed in range(4):
-        text = Text(prompt, 600, right=lambda i: 0.9, sure=8, rng=random.Random(seed))
+        text = Text(prompt, 600, right=lambda i: 0.9, margin=8, rng=random.Random(seed))
         machine = Machine(verify, draft)
         outcome = answered(Controller(Costs(verify, draft)), machine, text)
         speedups.append(outcome.speedup)
@@ -168,7 +168,7 @@ def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_loa
             answered(
                 Controller(Costs(verify, draft), acceptance),
                 Machine(verify, draft),
-                Text(100, 300, right=lambda i: 0.0, sure=6, rng=random.Random(seed)),
+                Text(100, 300, right=lambda i: 0.0, margin=6, rng=random.Random(seed)),
             )
             for seed in range(4)
         ]

@@ -12,7 +12,7 @@ import pytest
 from assistant.decoding.row import EMPTY, Row, one_hot
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
-from tests.assistant.decoding.rules.given import Given, drafted
+from tests.assistant.decoding.rules.fixed_uniforms import FixedUniforms, draft_of
 from tests.exact.exact_rows import row_of
 from tests.exact.law_of_rounds import law_of_acceptance, law_of_round
 from tests.exact.toy import Toy
@@ -93,8 +93,8 @@ def test_nothing_is_read_after_a_token_that_the_target_forbids():
         yield target
         raise AssertionError("read too far")
 
-    rule = BlockRule(Given(0.0))
-    verdict = rule.verify(drafted((0, 1, 0), (draft, draft, draft)), rows(), 0)
+    rule = BlockRule(FixedUniforms(0.0))
+    verdict = rule.verify(draft_of((0, 1, 0), (draft, draft, draft)), rows(), 0)
     assert verdict.accepted == 1
     assert len(verdict.target_rows) == len(verdict.uniforms) == 2
     assert list(verdict.row.ids) == [0]
@@ -102,7 +102,9 @@ def test_nothing_is_read_after_a_token_that_the_target_forbids():
 
 def test_a_forbidden_token_is_rejected_though_the_draft_could_not_draw_it_either():
     target = row_of([1, 0])
-    verdict = BlockRule(Given(0.0)).verify(drafted((1,), (row_of([1, 0]),)), (target, target), 0)
+    verdict = BlockRule(FixedUniforms(0.0)).verify(
+        draft_of((1,), (row_of([1, 0]),)), (target, target), 0
+    )
     assert verdict.accepted == 0
 
 
@@ -111,8 +113,8 @@ def test_equal_rows_are_accepted_whatever_rounding_makes_of_them():
     for _ in range(300):
         probs = rng.random(7) ** 20 + 1e-300
         row = Row(np.arange(7), probs / probs.sum())
-        draft = drafted((1, 2, 3), (row, row, row))
-        verdict = BlockRule(Given(1 - 2**-53)).verify(draft, [row] * 4, 0)
+        draft = draft_of((1, 2, 3), (row, row, row))
+        verdict = BlockRule(FixedUniforms(1 - 2**-53)).verify(draft, [row] * 4, 0)
         assert verdict.accepted == 3
 
 
@@ -122,6 +124,6 @@ def test_numbers_near_0_divide_nothing_by_0():
         for target, draft in itertools.product((tiny, one_hot(0), one_hot(1)), repeat=2):
             for tokens in itertools.product((0, 1), repeat=2):
                 for last in (EMPTY, tiny):
-                    proposed = drafted(tokens, (draft, draft), last)
-                    verdict = BlockRule(Given(0.0, 0.0)).verify(proposed, [target] * 3, 0)
+                    proposed = draft_of(tokens, (draft, draft), last)
+                    verdict = BlockRule(FixedUniforms(0.0, 0.0)).verify(proposed, [target] * 3, 0)
                     assert verdict.row.probs.sum() > 0

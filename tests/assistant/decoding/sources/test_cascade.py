@@ -11,7 +11,7 @@ from assistant.decoding.sources.draft import Copying, Run
 from assistant.engine.control import Control
 from assistant.engine.rounds import Policy, Rounds
 from models.errors import UsageError
-from tests.assistant.engine.pressing import Counting, greedy
+from tests.assistant.engine.counting_target import CountingTarget, greedy
 
 
 class Copied(Copying):
@@ -60,7 +60,7 @@ def test_the_beginning_of_a_run_has_no_more_certain_tokens_than_tokens():
 
 def rounds_of(tokens, mask):
     return Rounds(
-        Counting(), tokens, Cascade(), CoupledRule(0), greedy, Policy(Control("ars"), None),
+        CountingTarget(), tokens, Cascade(), CoupledRule(0), greedy, Policy(Control("ars"), None),
         mask=mask, forced=lambda tokens: 9,
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
-from tests.assistant.engine.pressing import greedy
+from tests.assistant.engine.counting_target import greedy
 
 WINDOW = 40
 

@@ -17,7 +17,7 @@ from assistant.lab.bench.trial_runner import STRIDE, TrialRunner
 from assistant.lab.protocol import LAB, Lockstep, Trial
 from assistant.request import EngineArgs, Message, Mode, Request, Sampling
 from models.errors import ModelError
-from tests.assistant.process.driving import running
+from tests.assistant.process.event_log import running
 from tests.engine import needs_both
 
 WAYS: dict[str, tuple[Mode, int | None]] = {
@@ -98,17 +98,17 @@ def test_a_system_with_another_engine_answers_in_a_process_of_its_own_trial_afte
     ours = replace(trials[0], setup=replace(trials[0].setup, engine="llama"))
     other = replace(trials[1], setup=replace(trials[1].setup, engine="ik"))
     pids = set()
-    with running(protocol=LAB) as (engine, heard):
+    with running(protocol=LAB) as (engine, received):
         for _ in range(2):
             engine.submit(Lockstep((ours, other)))
-            here, there = heard.until(Compared).outcomes
+            here, there = received.until(Compared).outcomes
             assert (here.stats.engine, there.stats.engine) == ("llama", "ik")
             assert there.text == here.text
             assert len(there.pace) == there.stats.rounds < here.stats.rounds
             pids.add((engine.pid, engine.process._others["ik"].pid))
         counts = dict.fromkeys(range(2), 0)
         longest = 0
-        for lap in heard.of(LaneEvent):
+        for lap in received.of(LaneEvent):
             if isinstance(lap.event, Decoded):
                 count = lap.event.stats.generated_tokens
                 longest = max(longest, count - counts[lap.lane])

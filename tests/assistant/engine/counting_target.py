@@ -1,4 +1,4 @@
-"""Keys that are pressed in the middle of a round."""
+"""A target that counts upwards, and a source that changes the mode while it is asked."""
 
 from collections.abc import Sequence
 from random import Random
@@ -21,8 +21,8 @@ CHOSEN = {Reason.CHOSEN: {3, 7}, Reason.ARS: {0}}
 """How many proposals these reasons may be given for."""
 
 
-class Pressed(SuffixSource):
-    """A source in whose offer somebody presses any key."""
+class ModeChanger(SuffixSource):
+    """A source that changes mode and lookahead at random, as keys do, when it is asked."""
 
     def __init__(self, control: Control) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Pressed(SuffixSource):
         return super().offer(tokens, budget)
 
 
-class Counting:
+class CountingTarget:
     """A target that counts upwards and begins again at 50, so that copies are right."""
 
     n_ctx, n_vocab, max_rows, can_roll_back = 4096, 50, 32, True

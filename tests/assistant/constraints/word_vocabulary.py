@@ -1,4 +1,4 @@
-"""Vocabularies of a few words, for forms."""
+"""A vocabulary of a few words, for tests of constraints and tool calls."""
 
 import re
 from functools import cached_property
@@ -8,7 +8,7 @@ from assistant.constraints.constraints import Constraints
 from assistant.constraints.grammar import tokenizer_of
 
 
-class Words:
+class WordVocabulary:
     """A vocabulary of these words, of all single bytes after them, of control tokens, and of a stop
     token at the end.
 

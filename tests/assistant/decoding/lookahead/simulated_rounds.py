@@ -1,4 +1,4 @@
-"""The shipped rounds on a clock of their own: target, draft and machine exist on paper alone."""
+"""`Rounds` with a simulated target, draft and machine, on a simulated clock."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
 from assistant.engine.rounds import PlannedRound, Policy, Rounds
 from models.base import common_prefix
-from tests.assistant.engine.pressing import greedy
+from tests.assistant.engine.counting_target import greedy
 
 VOCABULARY = 3000
 WRONG, UNSURE = VOCABULARY - 2, VOCABULARY - 1
@@ -24,10 +24,10 @@ GAPS = (0.1, 0.3, 0.7, 1.2, 1.7, 2.5, 3.5, 5.0, 7.0, 9.0)
 
 @dataclass
 class Machine:
-    """What evaluations take, and what becomes of that in the course of time.
+    """How long evaluations take, and how that changes in the course of time.
 
-    `pace` is by how much everything is slower at a moment, `steep` by how much batches are beyond
-    that, and `noise` by how much, at most, one evaluation differs from another.
+    At a moment, everything takes `pace` times as long, batches another 1 + `steep` times, and one
+    evaluation differs from another by at most `noise`.
     """
 
     verify: dict[int, float]
@@ -42,9 +42,9 @@ class Machine:
         self.now = self.evaluations = 0.0
 
     def evaluate(self, seconds: float, is_plain: bool) -> float:
-        """Let an evaluation take its time; return it.
+        """Advance the clock by an evaluation; return its seconds.
 
-        It is also counted in plain evaluations, as long as they take at that moment.
+        `evaluations` counts it in plain evaluations, as long as they take at that moment.
         """
         pace, steep = self.pace(self.now), self.steep(self.now)
         noise = 1 + self.rng.uniform(-self.noise, self.noise)
@@ -56,16 +56,16 @@ class Machine:
 
 @dataclass
 class Text:
-    """An answer to come, and what a draft makes of it.
+    """A text to be decoded, and what a draft proposes for it.
 
-    `right` gives the probability that the draft is right at a place of the answer, `sure` the
-    target's margins, and `bucket` how sure the draft is where it is right or wrong.
+    `right` gives the probability that the draft is right at a position of the answer, `margin` is
+    the target's margin everywhere, and `bucket` gives the draft's where it is right or wrong.
     """
 
     prompt: int
     length: int
     right: Callable[[int], float]
-    sure: int = 9
+    margin: int = 9
     bucket: Callable[[bool], int] = lambda is_right: 8
     repeats: float = 0.0
     rng: random.Random = field(default_factory=lambda: random.Random(1))
@@ -80,28 +80,28 @@ class Text:
                 self.tokens.append(rng.randrange(WRONG))
         self.tokens = self.tokens[: self.prompt + self.length]
         self.luck = [rng.random() for _ in range(self.length)]
-        self.said = self.prompt
+        self.decoded = self.prompt
 
     def target(self, tokens: Sequence[int]) -> tuple[int, int]:
         """Return the token that follows, and the margin."""
-        place = len(tokens)
-        return (self.tokens[place], self.sure) if place < len(self.tokens) else (WRONG, 0)
+        position = len(tokens)
+        return (self.tokens[position], self.margin) if position < len(self.tokens) else (WRONG, 0)
 
     def draft(self, tokens: Sequence[int]) -> tuple[int, int]:
-        """Return the token that the draft has follow, and the margin; it may see the end alone."""
+        """Return the token that the draft proposes, and its bucket."""
         tokens = list(tokens)
-        for place in range(min(self.said + 33, len(self.tokens) - 1), self.said - 1, -1):
-            if tokens[-1] != self.tokens[place - 1]:  # nearly everywhere
+        for position in range(min(self.decoded + 33, len(self.tokens) - 1), self.decoded - 1, -1):
+            if tokens[-1] != self.tokens[position - 1]:  # nearly everywhere
                 continue
-            if tokens == self.tokens[max(0, place - len(tokens)) : place]:
-                answered = place - self.prompt
+            if tokens == self.tokens[max(0, position - len(tokens)) : position]:
+                answered = position - self.prompt
                 is_right = self.luck[answered] < self.right(answered)
-                return self.tokens[place] if is_right else WRONG, self.bucket(is_right)
+                return self.tokens[position] if is_right else WRONG, self.bucket(is_right)
         return WRONG, self.bucket(False)
 
 
-class PaperModel:
-    """A model that takes its time from a machine and its logits from a text."""
+class SimulatedModel:
+    """A model with the times of a machine and the logits of a text."""
 
     n_ctx, n_vocab, max_rows, can_roll_back = 8192, VOCABULARY, 32, True
     rollback: int | None = None
@@ -109,7 +109,7 @@ class PaperModel:
 
     def __init__(self, role: str, machine: Machine, text: Text) -> None:
         self._role, self._machine = role, machine
-        self._says = text.target if role == "target" else text.draft
+        self._next = text.target if role == "target" else text.draft
         self.cached_tokens: list[int] = []
         self.busy_s = 0.0
 
@@ -127,14 +127,14 @@ class PaperModel:
         self.cached_tokens = tokens
         logits = np.zeros((rows, VOCABULARY), np.float32)
         for i, row in enumerate(logits):
-            token, margin = self._says(tokens[: len(tokens) - rows + 1 + i])
+            token, margin = self._next(tokens[: len(tokens) - rows + 1 + i])
             row[token], row[UNSURE] = 20.0, 20.0 - GAPS[margin]
         return logits
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an answer came to, in evaluations of one token as long as they take at that moment."""
+    """The result of an answer; times are in evaluations of one token."""
 
     tokens: int
     evaluations: float
@@ -143,7 +143,7 @@ class Outcome:
 
     @property
     def lost(self) -> float:
-        """How much longer it took than ArS."""
+        """How many evaluations it took beyond those of ArS."""
         return self.evaluations - self.tokens
 
     @property
@@ -153,20 +153,20 @@ class Outcome:
 
 
 def answered(controller, machine: Machine, text: Text, **options):
-    """Decode an answer; how long it will be nobody knows before it ends."""
-    target, draft = (PaperModel(role, machine, text) for role in ("target", "draft"))
+    """Decode an answer, of which the controller does not know the length."""
+    target, draft = (SimulatedModel(role, machine, text) for role in ("target", "draft"))
     tokens = text.tokens[: text.prompt]
     target.cached_tokens = tokens[:-1]
     model = ModelSource(draft, VocabularyMapping.by_number(VOCABULARY, VOCABULARY))
     drafter, rule = Cascade(SuffixSource(), TailSource(), model), BlockRule(random.Random(0))
-    policy, said, proposed = Policy(Control("auto"), controller), 0, 0
+    policy, decoded, proposed = Policy(Control("auto"), controller), 0, 0
     options["clock"] = lambda: machine.now
     for step in Rounds(target, tokens, drafter, rule, greedy, policy, **options):
-        text.said = len(tokens)
+        text.decoded = len(tokens)
         if isinstance(step, PlannedRound):
-            said += len(step.round.tokens)
+            decoded += len(step.round.tokens)
             proposed += step.round.proposed
-            if said >= text.length:
+            if decoded >= text.length:
                 break
     draft_evaluations = draft.busy_s / machine.verify[1]
-    return Outcome(said, machine.evaluations, draft_evaluations, proposed)
+    return Outcome(decoded, machine.evaluations, draft_evaluations, proposed)

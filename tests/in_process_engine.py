@@ -1,4 +1,4 @@
-"""Ways to ask an engine: in this process, and from a test that has no event loop."""
+"""An engine in this process, and one for tests that have no event loop."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -16,20 +16,22 @@ from tests.patience import WAIT_S
 T = TypeVar("T")
 
 
-class NearWorker(WorkerProcess):
-    """A worker that is a thread of this process; `said` sees all that it says, on that thread."""
+class ThreadWorker(WorkerProcess):
+    """A worker that is a thread of this process, on which `replace_event` gets each event."""
 
     pid, patience_s = 0, WAIT_S
 
-    def __init__(self, handlers: Mapping[type, Handler], said: Callable[[Any, bool], Any]) -> None:
+    def __init__(
+        self, handlers: Mapping[type, Handler], replace_event: Callable[[Any, bool], Any]
+    ) -> None:
         super().__init__(None, CHAT)  # type: ignore[arg-type]
-        self._loop, self._said = asyncio.get_running_loop(), said
+        self._loop, self._replace_event = asyncio.get_running_loop(), replace_event
         self._inbox = asyncio.Queue()
         self.engine = Engine(self._handle, handlers)
 
     def _handle(self, number: int, event: object, last: bool) -> None:
-        said = Envelope(number, self._said(event, last), last)
-        self._loop.call_soon_threadsafe(self._inbox.put_nowait, said)
+        envelope = Envelope(number, self._replace_event(event, last), last)
+        self._loop.call_soon_threadsafe(self._inbox.put_nowait, envelope)
 
     def _send(self, content: Any) -> None:
         match content:
@@ -47,7 +49,7 @@ class NearWorker(WorkerProcess):
         return 0
 
 
-class NearEngine(EngineProcess):
+class InProcessEngine(EngineProcess):
     """The engine in this process, for tests that look inside."""
 
     def __init__(self, handlers: Mapping[type, Handler] = HANDLERS) -> None:
@@ -56,12 +58,12 @@ class NearEngine(EngineProcess):
         self.engine: Engine | None = None
 
     async def _start(self) -> WorkerProcess:
-        worker = NearWorker(self._handlers, self.said)
+        worker = ThreadWorker(self._handlers, self.replace_event)
         self.engine = worker.engine
         return worker
 
-    def said(self, event: Any, last: bool) -> Any:
-        """See an event, on the engine's thread; return what comes instead."""
+    def replace_event(self, event: Any, last: bool) -> Any:
+        """Return the event that is emitted instead of this one; called on the engine's thread."""
         return event
 
 
@@ -73,13 +75,13 @@ class Loop:
         self._thread = Thread(target=self._loop.run_forever, name="loop")
         self._thread.start()
 
-    def run(self, doing: Coroutine[Any, Any, T]) -> T:
-        """Return what comes of a coroutine."""
-        return asyncio.run_coroutine_threadsafe(doing, self._loop).result(WAIT_S)
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end and return its result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(WAIT_S)
 
-    def start(self, doing: Coroutine[Any, Any, None]) -> None:
-        """Have a coroutine run."""
-        asyncio.run_coroutine_threadsafe(doing, self._loop)
+    def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Start a coroutine."""
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns that is called in the loop."""
@@ -98,8 +100,8 @@ class Loop:
         self._loop.close()
 
 
-class Asking:
-    """An engine for a test without an event loop, whose jobs are all heard by one listener."""
+class BlockingEngine:
+    """An engine for a test without an event loop: `handle` gets the events of all its jobs."""
 
     def __init__(self, make: Callable[[], EngineProcess], handle: Callable[[Any], None]) -> None:
         self._loop = Loop()
@@ -118,8 +120,8 @@ class Asking:
 
     @property
     def inside(self) -> Engine:
-        """What does the jobs, in this process."""
-        assert isinstance(self.service, NearEngine)
+        """The engine proper, where it is in this process."""
+        assert isinstance(self.service, InProcessEngine)
         assert self.service.engine is not None
         return self.service.engine
 
@@ -135,13 +137,13 @@ class Asking:
     def update(
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
     ) -> None:
-        """Update the last answer asked for."""
-        asked = [stream for stream in self._streams if isinstance(stream.job, Request)]
-        for stream in asked[-1:]:
+        """Update the last request."""
+        requests = [stream for stream in self._streams if isinstance(stream.job, Request)]
+        for stream in requests[-1:]:
             self.call(stream.update, mode, lookahead, sampling)
 
     def cancel(self) -> None:
-        """Stop every job given so far, in one moment: none begins when the one before it ends."""
+        """Stop all jobs at once, so that none begins when the one before it ends."""
 
         def stop() -> None:
             for stream in self._streams:
@@ -154,7 +156,7 @@ class Asking:
         return self._loop.call(function, *arguments)
 
     def close_service(self) -> None:
-        """Close the engine, and go on listening."""
+        """Close the engine; the events that are under way are still handled."""
         self._loop.run(self.service.close())
 
     def close(self) -> None:

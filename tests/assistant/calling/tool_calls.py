@@ -1,4 +1,4 @@
-"""Tools and calls for tests."""
+"""Two tools, the texts of their calls in each format, and the masks of answers with calls."""
 
 import json
 
@@ -6,7 +6,7 @@ from assistant.calling.arguments import closed
 from assistant.calling.formats import FORMATS
 from assistant.events import Origin, Token
 from assistant.request import Message, Request, Tool
-from tests.assistant.constraints.spelt import Words
+from tests.assistant.constraints.word_vocabulary import WordVocabulary
 
 CITY = {"type": "string"}
 WEATHER = Tool(
@@ -64,4 +64,4 @@ def token(text, part="answer", number=1):
 
 CONTROLS = ("<|tool_call>", "<tool_call|>", '<|"|>')
 
-KINDS = [Words('{"a": 1}', "}<", ",b", ':<|"', controls=names) for names in ((), CONTROLS)]
+KINDS = [WordVocabulary('{"a": 1}', "}<", ",b", ':<|"', controls=names) for names in ((), CONTROLS)]

@@ -1,4 +1,4 @@
-"""An engine, in this process or in one of its own, and its events one by one."""
+"""An engine, in this process or in one of its own, with a log of its events."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
 from assistant.request import AnyJob, EngineArgs, Message, Request, Sampling
 from assistant.service import EventStream
-from tests.asking import Asking, NearEngine
+from tests.in_process_engine import BlockingEngine, InProcessEngine
 from tests.patience import WAIT_S
 
 Kind = TypeVar("Kind")
@@ -21,8 +21,8 @@ LONG = 30_000
 HOT = Sampling(temperature=30)  # or a tiny model says one byte forever
 
 
-class Heard:
-    """The events of an engine, in order."""
+class EventLog:
+    """The events of an engine, in order; `until` waits for the next one of a class."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -37,7 +37,7 @@ class Heard:
                 return event
             assert not isinstance(event, Failed), event
 
-    def load(self, engine: Asking, setup: EngineArgs | None) -> None:
+    def load(self, engine: BlockingEngine, setup: EngineArgs | None) -> None:
         if setup is not None:
             engine.submit(setup)
             self.until(Ready)
@@ -49,26 +49,26 @@ class Heard:
         return self._queue.empty()
 
     def of(self, kind: type[Kind], lane: int | None = None) -> list[Kind]:
-        """Return the events of a class, or those among what a lane of a race said."""
-        said = (
-            self.events if lane is None else [e.event for e in self.of(LaneEvent) if e.lane == lane]
-        )
-        return [event for event in said if isinstance(event, kind)]
+        """Return the events of a class, or those of one lane of a race."""
+        events = self.events
+        if lane is not None:
+            events = [e.event for e in self.of(LaneEvent) if e.lane == lane]
+        return [event for event in events if isinstance(event, kind)]
 
 
-def unheard(job: AnyJob) -> EventStream:
+def unread_stream(job: AnyJob) -> EventStream:
     """Return a stream that nobody reads."""
     return EventStream(job, lambda *_: None)
 
 
 @contextmanager
-def near(load: EngineArgs | None = None) -> Iterator[tuple[Asking, Heard]]:
-    """Have an engine in this process, with models if there are to be any."""
-    heard = Heard()
-    engine = Asking(NearEngine, heard.emit)
+def in_process(load: EngineArgs | None = None) -> Iterator[tuple[BlockingEngine, EventLog]]:
+    """Run an engine in this process, with the models of `load` if there are any."""
+    received = EventLog()
+    engine = BlockingEngine(InProcessEngine, received.emit)
     try:
-        heard.load(engine, load)
-        yield engine, heard
+        received.load(engine, load)
+        yield engine, received
     finally:
         engine.close()
         assert engine.process._worker is None
@@ -77,13 +77,13 @@ def near(load: EngineArgs | None = None) -> Iterator[tuple[Asking, Heard]]:
 @contextmanager
 def running(
     worker: str | None = None, protocol: Protocol = CHAT, load: EngineArgs | None = None
-) -> Iterator[tuple[Asking, Heard]]:
-    heard = Heard()
+) -> Iterator[tuple[BlockingEngine, EventLog]]:
+    received = EventLog()
     protocol = replace(protocol, worker=worker or protocol.worker)
-    engine = Asking(partial(EngineProcess, protocol=protocol), heard.emit)
+    engine = BlockingEngine(partial(EngineProcess, protocol=protocol), received.emit)
     try:
-        heard.load(engine, load)
-        yield engine, heard
+        received.load(engine, load)
+        yield engine, received
     finally:
         engine.close()
         assert engine.pid is None

@@ -1,4 +1,4 @@
-"""A conversation with a scripted engine and scripted tools, and no screen."""
+"""A `ChatSession` with scripted answers and tools in memory, without a screen."""
 
 import asyncio
 import time
@@ -64,8 +64,8 @@ class Box(Toolbox):
 
 
 @dataclass
-class Stage:
-    """Has a talk, with an engine that says what a test has it say."""
+class ScriptedSession:
+    """A session whose engine answers what a test has it answer."""
 
     store: Store | None = field(default_factory=lambda: Store(None))
     rounds: int = 8
@@ -106,7 +106,7 @@ class Stage:
     def start(self, coroutine: Any) -> None:
         self.running = asyncio.ensure_future(coroutine)
 
-    def told(self, kind: type[SessionEvent]) -> list[Any]:
+    def emitted(self, kind: type[SessionEvent]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
     @property
@@ -114,17 +114,17 @@ class Stage:
         return "".join(record.role[0] for record in self.session.branch.records)
 
     @property
-    def said(self) -> list[str]:
+    def contents(self) -> list[str]:
         return [record.content for record in self.session.branch.records]
 
     @property
     def notes(self) -> list[str]:
-        reasons = [event.reason for event in self.told(NotSaved)]
-        return [note.text for note in self.told(Warned)] + reasons
+        reasons = [event.reason for event in self.emitted(NotSaved)]
+        return [note.text for note in self.emitted(Warned)] + reasons
 
     @property
     def restored_inputs(self) -> list[str]:
-        return [each.text for each in self.told(InputRestored)]
+        return [each.text for each in self.emitted(InputRestored)]
 
     @property
     def stored(self) -> list[tuple[str, str, str]]:
@@ -135,7 +135,7 @@ class Stage:
         return [(record.role, record.state, record.content) for record in path]
 
     async def rest(self) -> None:
-        """Let everything happen that can happen without somebody's doing."""
+        """Wait until nothing more happens by itself."""
         for _ in range(50):
             await asyncio.sleep(0)
         if self.running.done():
@@ -170,7 +170,7 @@ class Stage:
         await self.handle(Failed(message, "ModelError"), last=True)
 
     async def handle(self, event: object, last: bool = False) -> None:
-        """Have the engine say something."""
+        """Put an event of the engine into the stream, and wait until it is handled."""
         self.stream.put(event, last)
         await self.rest()
 
@@ -182,4 +182,4 @@ class Stage:
     @property
     def asked(self) -> list[str]:
         """The names of the calls that were asked about."""
-        return [each.call.name for each in self.told(ApprovalRequested)]
+        return [each.call.name for each in self.emitted(ApprovalRequested)]

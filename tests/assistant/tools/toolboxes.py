@@ -1,4 +1,4 @@
-"""Toolboxes of servers that tests run."""
+"""Toolboxes of MCP servers that run `odd_server.py`."""
 
 import sys
 from collections.abc import AsyncIterator

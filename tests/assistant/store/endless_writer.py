@@ -1,11 +1,11 @@
-"""A program that talks forever and says what it was told is on disk. It is there to be killed."""
+"""A program that fills a store and prints what the store has acknowledged; a test kills it."""
 
 import sys
 from pathlib import Path
 
 from assistant.store import database
 from assistant.store.store import Store
-from tests.assistant.store.talks import trace
+from tests.assistant.store.conversations import trace
 from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 

@@ -1,4 +1,4 @@
-"""A model that takes the time it is told to, on a clock of its own."""
+"""A model whose evaluations take a given time on a simulated clock."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from models.base import common_prefix
 from models.errors import Cancelled
 
 
-class Stopwatched:
+class SimulatedModel:
     """Evaluate what the cache lacks in `kernel(tokens, depth)` seconds, and `noise()`."""
 
     n_vocab = 11
@@ -69,7 +69,7 @@ def prepared(
     folder: Path | None = None,
     clock: Callable[[], float] = perf_counter,
 ) -> Profile:
-    """The profile of loaded models; it is measured unless it was clear."""
+    """Return the profile of models, which is measured unless a stored one is certain enough."""
     profile = Profile(target, draft.conditions if draft else None, folder, clock=clock)
     profile.draft = draft
     profile.prepare()

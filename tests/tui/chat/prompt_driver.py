@@ -1,4 +1,4 @@
-"""A prompt on a screen of its own, and what its tests watch it by."""
+"""An app that shows the prompt alone, and the driver of its tests."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
