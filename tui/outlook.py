@@ -117,11 +117,17 @@ def _why_not(forecast: Forecast | None, no_draft: str | None) -> str:
     return ""
 
 
+def can_guess(ready: Ready, settings: Settings) -> bool:
+    """Return whether anything can propose tokens for answers."""
+    copies = ready.rolls_back and COPYING & {*settings.draft_sources}
+    return ready.draft is not None or bool(copies)
+
+
 def without_draft(reason: str, ready: Ready, settings: Settings) -> str:
     """Return why there is no draft model, and the consequence for answers."""
     if settings.mode == "ars":
         return reason
-    if ready.rolls_back and COPYING & {*settings.draft_sources}:
+    if can_guess(ready, settings):
         return f"Guesses come from the conversation alone. {reason}"
     return f"Answers come without guesses. {reason}"
 

@@ -280,7 +280,7 @@ def test_a_name_with_an_at_sign_is_attached_if_it_is_there_and_text_otherwise(
     terminal.press("/attach notes\r")
     terminal.shows("Attached to the next question: notes/")
     terminal.press("/attach\r")
-    terminal.shows("Nothing is attached any more.")
+    terminal.shows("Nothing is attached.")
     terminal.press("More\r")
     terminal.until(lambda screen: screen.count(DONE) == 2)
     assert "  with notes/" not in terminal.text
@@ -346,7 +346,7 @@ def test_control_characters_are_shown_and_not_obeyed(tmp_path: Path, models: lis
     terminal.press("/open 1\r")
     terminal.shows("› The question", "␛[2J␛]52;c;ZXZpbA==␇ gone")
     terminal.press("/copy code\r/chats ␛\r")
-    terminal.shows("Copied", "Nothing was found.")
+    terminal.shows("Copied", "There are no such conversations.")
     terminal.leave()
     assert b"\x1b[2J" not in terminal.seen
     assert b"\x1b]52;c;ZXZpbA==" not in terminal.seen

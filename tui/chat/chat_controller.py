@@ -8,7 +8,7 @@ from time import monotonic
 from textual.timer import Timer
 
 from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, Warned
-from assistant.request import COPYING, EngineArgs, Prefill, Request
+from assistant.request import EngineArgs, Prefill, Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
@@ -22,7 +22,7 @@ from tui.app.program import Program
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.session_view import ChatWidgets, SessionView
-from tui.outlook import suggest_larger, without_draft
+from tui.outlook import can_guess, suggest_larger, without_draft
 from tui.reading import Activity
 from tui.safe import safe
 
@@ -227,8 +227,7 @@ class ChatController:
         """Use the loaded models for answers, and show their names."""
         widgets, settings, n_ctx = self.widgets, self.settings, ready.target.n_ctx
         no_draft = None if ready.draft else self._no_draft or ready.no_draft
-        copies = ready.rolls_back and bool(COPYING & {*settings.draft_sources})
-        drafting = ready.draft is not None or copies
+        drafting = can_guess(ready, settings)
         self.ready, widgets.panel.no_draft = ready, no_draft
         widgets.banner.ready(ready)
         widgets.panel.ready(ready)

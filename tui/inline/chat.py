@@ -29,7 +29,7 @@ from tui.app.signals import signals_leave
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt_attachments import PASTED
 from tui.inline.scrollback import Painter, Scrollback
-from tui.outlook import without_draft
+from tui.outlook import can_guess, without_draft
 from tui.reading import Activity, as_sent
 from tui.safe import one_line
 from tui.widgets.lines import MUTED
@@ -132,8 +132,7 @@ class InlineChat:
         Raises:
             SpecchatError: none are usable, and none were loaded before.
         """
-        activity = Activity("looking for the models", 0.0)
-        self.scrollback.show_status(activity=activity)
+        self.scrollback.show_status(activity=Activity("looking for the models", 0.0))
         settings = settings or self.settings
         try:
             setup, no_draft = await asyncio.to_thread(settings.setup)
@@ -232,6 +231,7 @@ class InlineChat:
         match event:
             case Ready():
                 self.ready = event
+                self.scrollback.show_status(drafting=can_guess(event, self.settings))
                 self.session.ready(event.target)
             case events.InputRestored(text, attachments):
                 self.add(attachments)

@@ -85,7 +85,7 @@ class SlashCommands(Completer):
             f"{row.id:>6}  {when(row.updated):>17}  {one_line(row.title) or '(untitled)'}"
             for row in rows
         )
-        self._note("\n".join(lines) or "Nothing was found.")
+        self._note("\n".join(lines) or "There are no such conversations.")
 
     def do_open(self, number: str) -> None:
         """NUMBER: continue one of them"""
@@ -172,7 +172,7 @@ class SlashCommands(Completer):
             self._chat.attach(attachment_of(name))
         else:  # an empty name would attach the root folder
             self._chat.attachments.clear()
-            self._note("Nothing is attached any more.")
+            self._note("Nothing is attached.")
 
     def do_tools(self, word: str) -> None:
         """on|off: let answers call tools"""

@@ -163,8 +163,7 @@ class Scrollback:
         match event:
             case Ready():
                 name, n_ctx = model_name(event.target.name), event.target.n_ctx
-                drafting = event.draft is not None
-                self.show_status(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx)
+                self.show_status(loaded=True, activity=None, n_ctx=n_ctx)
                 self.note(f"{name} is ready.", MUTED)
             case Loading() | Prefilled():
                 self.show_status(activity=self._progress.describe(event))

@@ -149,8 +149,7 @@ def _announce(wanted: str, offline: bool) -> None:
 @click.argument("names", nargs=-1, type=ModelParameter())
 def check(names: tuple[str, ...]) -> None:
     """Read model files from end to end and compare their checksums; without NAMES, all."""
-    bad = 0
-    every = names in ((), ("all",))
+    bad, every = 0, names in ((), ("all",))
     for name in [model.reference for model in installed()] if every else names:
         try:
             _check(name)
@@ -194,6 +193,7 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
         target = both[0].name
     inventory = ModelInventory(chosen)
     large = identify(target, [*inventory.scan()])
+    whole_header(large.path)  # raises if the header is broken
     if draft:
         inventory.models = [identify(draft, inventory.models)]
     judged = facts.draft_facts(inventory, large)

@@ -14,13 +14,15 @@ from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 
 LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
+READY = Ready(ModelInfo("target", "t", Path("t"), 1, 2000, 9, 0.1), None, None)
 PASSAGE = Attachment("notes/air.md", "Zeppelins are moored in Lima.", 1, 1, 1)
 
 
 async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_comes_back() -> None:
     chat = InlineChat(Settings(), Store(None))
     chat.prompt = Mock()
-    chat.ready = Ready(ModelInfo("target", "t", Path("t"), 1, 2000, 9, 0.1), None, None)
+    chat._handle(READY)
+    assert "nothing can guess" not in chat.scrollback.open_lines(1)[0]  # without a draft it copies
     chat.attach(LONG)
     chat.submit("Where do walruses sleep?")
     (question,) = chat.session.branch.records

@@ -76,10 +76,12 @@ def test_models_to_fetch_are_listed_by_memory_with_draft_and_sign(here, monkeypa
 
 
 def test_a_damaged_file_is_listed_with_its_problem(here):
-    (here / "models" / "bad.gguf").write_bytes(b"<html>")
+    (bad := here / "models" / "bad.gguf").write_bytes(b"<html>")
     problems = [model["problem"] for model in json.loads(run("list", "--json").stdout)["installed"]]
     assert "web page" in problems[0]
     assert "web page" in run("list").stdout
+    paired = CliRunner().invoke(models, ["pair", str(bad)])
+    assert isinstance(paired.exception, ModelError)
 
 
 def test_show_tells_the_template_and_its_checksum(here):
