@@ -1,4 +1,4 @@
-"""An engine that decodes with real models and emits the texts of a script in place of theirs."""
+"""An engine that decodes with real models and emits the texts of a script instead of theirs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -72,7 +72,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
-def left(seconds: float | None) -> str:
+def remaining(seconds: float | None) -> str:
     """Return the remaining time as a suffix; empty while unknown."""
     return "" if seconds is None else f", about {duration(seconds)} left"
 

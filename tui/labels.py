@@ -105,7 +105,7 @@ def constraint_figures(stats: Stats) -> str:
     )
 
 
-def weight(text: str) -> str:
+def byte_size(text: str) -> str:
     """Return the size of a text in bytes, with a decimal unit."""
     count = len(text.encode("utf-8", "replace"))
     if count < 1000:
@@ -124,8 +124,8 @@ def arguments(call: ToolCall) -> list[tuple[str, str]]:
     ]
 
 
-def in_a_line(call: ToolCall) -> list[str]:
-    """Return the name of a tool call and, if there are any, its arguments in a line."""
+def call_parts(call: ToolCall) -> list[str]:
+    """Return the name of a tool call, and its arguments in a line if there are any."""
     given = ", ".join(f"{name}: {' '.join(value.split())}" for name, value in arguments(call))
     return [call.name, given] if given else [call.name]
 

@@ -8,7 +8,7 @@ from time import monotonic
 from assistant.events import Loading, Prefilled
 from assistant.session.attachments import ReadingLimits
 from assistant.store.values import Attachment
-from tui.formatting import duration, left
+from tui.formatting import duration, remaining
 from tui.labels import counted, model_name
 
 NOT_FIT = "does not fit into the context"
@@ -42,7 +42,7 @@ class AnswerProgress:
         self._last = event
         read, rest = event.done - self._first.done, event.total - event.done
         is_sure = read and rest and now - self._started > SURE_S
-        rest_s = left(rest * (now - self._started) / read if is_sure else None)
+        rest_s = remaining(rest * (now - self._started) / read if is_sure else None)
         who = "reading" if event.role == "target" else "the guessing model reads"
         text = f"{who} {what}: {event.done:,} of {counted(event.total, 'token')}{rest_s}"
         if event.role == "target" and not rest:

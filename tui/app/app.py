@@ -18,7 +18,7 @@ from assistant.settings.layers import Layers, with_models, write_choices
 from assistant.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 from models.errors import ModelMissing, SpecchatError, StorageError, UsageError
 from tui.app.program import Program
-from tui.app.signals import hangs_up
+from tui.app.signals import hang_up_if_gone
 from tui.app.textual_private import Palette
 from tui.chat.screen import ChatScreen
 from tui.safe import safe
@@ -87,7 +87,7 @@ class SpecchatApp(Program):
         def crash(error: BaseException) -> None:
             raise error
 
-        if args.exc_value is not None and not hangs_up(args.exc_value):
+        if args.exc_value is not None and not hang_up_if_gone(args.exc_value):
             self.call_later(crash, args.exc_value)
 
     @work(thread=True, group="store")

@@ -76,7 +76,7 @@ def release_on_resume(driver: "Driver | None") -> None:
     signal.signal(signal.SIGCONT, handle)
 
 
-def hangs_up(error: BaseException) -> bool:
+def hang_up_if_gone(error: BaseException) -> bool:
     """Return whether an error means that the terminal is gone; if so, send SIGHUP to ourselves.
 
     A thread may write to the terminal just before the signal arrives.

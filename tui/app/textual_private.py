@@ -56,8 +56,8 @@ def meaning_of(screen: Screen[Any], key: str) -> str:
     return next((binding.tooltip or binding.description for binding in of_key), "")
 
 
-def reads_end(widget: Widget) -> bool:
-    """Return whether a widget follows its end; `is_anchored` is true when scrolled away, too."""
+def follows_end(widget: Widget) -> bool:
+    """Return whether a widget stays at its end; `is_anchored` is true when scrolled away, too."""
     return widget.is_anchored and not widget._anchor_released
 
 

@@ -38,7 +38,7 @@ class Autosave:
         edited, typed = None, bool(prompt.text)
         try:
             prompt.history.load(store.prompts())
-            view.asked += len(prompt.history.entries)
+            view.question_count += len(prompt.history.entries)
             self._stored = {key: bool(store.recall(key)) for key in self._stored}
             view.explained = self._stored[EXPLAINED]
             self._widgets.panel.wanted |= self._stored[FIGURES]

@@ -47,10 +47,10 @@ class SessionView:
     """Show a conversation, the answer under way and the calls that it asks for."""
 
     def __init__(self, widgets: ChatWidgets, session: ChatSession) -> None:
-        self._screen = widgets
-        self._view, self.session = widgets.conversation, session
-        self._view.trace, self._view.changes = session.branch.trace, self._changed_file
-        self._view.support = lambda record: check(record, session.branch.records)
+        self._screen, self.session = widgets, session
+        self._conversation = view = widgets.conversation
+        view.trace, view.changes = session.branch.trace, self._changed_file
+        view.support = lambda record: check(record, session.branch.records)
         self._pending_figures: Decoded | None = None  # shown by the next timer
         self._progress = AnswerProgress()
         self._takes_focus = False  # whether the next answer replaces the turn that had the focus
@@ -69,30 +69,31 @@ class SessionView:
             case Loading() | Prefilled():
                 self._screen.status.show(activity=self._progress.describe(event))
             case events.Added(record) if record.role == "user":
-                self._view.ask(record).add_class("waiting")
+                self._conversation.ask(record).add_class("waiting")
                 self.show_idle(False)
                 self._clear_figures()
                 self._takes_focus = False
                 self.list_chats()
             case events.Added(record) if record.role == "tool":
-                self._view.mount(ResultTurn(record))
+                self._conversation.mount(ResultTurn(record))
             case events.Added(record) if self.session.branch.shows(record):
-                self._view.query(".waiting").remove_class("waiting")
-                self._view.begin(record)
+                self._conversation.query(".waiting").remove_class("waiting")
+                self._conversation.begin(record)
                 self._clear_figures()
                 if self._takes_focus and isinstance(self._screen.focused, Turn):
-                    self._view.focus_last()
+                    self._conversation.focus_last()
             case events.Changed(record) if turn := self._turn(record):
                 self._update_turn(turn, record)
             case events.Removed(record) if turn := self._turn(record):
-                self._view.drop(turn)
+                self._conversation.drop(turn)
             case events.InputRestored(text, attachments):
                 self.show_idle(self.session.idle)
                 if not self._screen.prompt.restore_input(text, attachments):
                     hint = "↑ in an empty prompt brings back the unanswered question."
                     self._screen.notify(hint, markup=False)
             case Warned(text, severity):
-                self._view.note(text, severity, self._streaming if severity == "warning" else None)
+                before = self._streaming if severity == "warning" else None
+                self._conversation.note(text, severity, before)
                 if not self._screen.is_active:
                     self._screen.notify(safe(text), severity=severity, markup=False)
             case events.NotSaved(reason):
@@ -153,7 +154,7 @@ class SessionView:
         self._takes_focus = isinstance(focused, Turn) and focused.record not in path
         # A streaming answer is shown from its rounds: the store has an older state of it.
         streaming = [(record, self.session.responses.partial_of(record)) for record in path]
-        self._view.open(
+        self._conversation.open(
             [replace(r, content="", thought="") if so_far else r for r, so_far in streaming]
         )
         for record, so_far in streaming:
@@ -164,7 +165,7 @@ class SessionView:
 
     def _turn(self, record: StoredMessage) -> Turn | None:
         """Return the newest turn that shows a message: removed turns may still be mounted."""
-        turns = reversed(self._view.turns)
+        turns = reversed(self._conversation.turns)
         return next((t for t in turns if t.record is not None and t.record.id == record.id), None)
 
     # The answer under way
@@ -195,7 +196,7 @@ class SessionView:
         passages = passages_of(self.session.branch.records).values()
         if copied := copied_last(answer.text, event.tokens, passages):
             self._screen.panel.copied = copied
-        self._view.explain(event.tokens)
+        self._conversation.explain(event.tokens)
 
     def _clear_figures(self) -> None:
         """Clear the figures until there are some of the answer on the screen."""
@@ -213,7 +214,7 @@ class SessionView:
 
     def _ask_approval(self, request: events.ApprovalRequested) -> None:
         self.approval = turn = ApprovalTurn(request.call, request.tool)
-        self._view.mount(turn)
+        self._conversation.mount(turn)
         prompt, screen = self._screen.prompt, self._screen
         free = screen.is_active and screen.focused is prompt.editor and not prompt.text
         if self.focus_approval or (request.urgent and free):

@@ -17,7 +17,7 @@ from assistant.store.values import StoredMessage
 from assistant.tools.values import OfferedTool
 from tui.chat.conversation.turn import Turn, Verb, turns_in
 from tui.chat.conversation.user_turn import shorten
-from tui.labels import access, arguments, counted, in_a_line
+from tui.labels import access, arguments, call_parts, counted
 from tui.safe import safe
 
 LONGEST = 200
@@ -35,8 +35,7 @@ class ResultTurn(Turn):
 
     DEFAULT_CSS = """
     ResultTurn { border-left: outer $secondary; }
-    ResultTurn > .line { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
-    ResultTurn > .line { color: $text-muted; }
+    ResultTurn .line { height: 1; text-wrap: nowrap; text-overflow: ellipsis; color: $text-muted; }
     ResultTurn > .result { height: auto; display: none; padding: 0 0 0 2; }
     ResultTurn.-open > .result { display: block; }
     """
@@ -85,7 +84,7 @@ class ResultTurn(Turn):
         record = self.record
         if record is None:
             return ""
-        name, *given = in_a_line(record.tool_calls[0]) if record.tool_calls else ["a tool"]
+        name, *given = call_parts(record.tool_calls[0]) if record.tool_calls else ["a tool"]
         if self.busy:
             return " · ".join([f"◌ {name}", f"{monotonic() - self._since:.0f} s", *given])
         took = [f"{record.seconds:.1f} s"] if record.seconds else []

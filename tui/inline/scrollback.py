@@ -18,12 +18,12 @@ from assistant.session.active_branch import ActiveBranch
 from assistant.session.support import check
 from assistant.store.values import StoredMessage
 from tui.app.themes import legible
-from tui.chat.conversation.answer import below
+from tui.chat.conversation.answer import footer_lines
 from tui.chat.conversation.fragment import plain
 from tui.chat.conversation.text_view import whole
 from tui.chat.status import State, line
 from tui.inline.streaming_text import StreamingText
-from tui.labels import access, arguments, counted, in_a_line, model_name
+from tui.labels import access, arguments, call_parts, counted, model_name
 from tui.reading import Activity, AnswerProgress
 from tui.safe import one_line, safe
 from tui.widgets.lines import MUTED
@@ -199,7 +199,7 @@ class Scrollback:
 
     def _show_call(self, record: StoredMessage) -> None:
         end = f"{record.state}: {counted(len(record.content), 'character')}"
-        call = " · ".join(in_a_line(record.tool_calls[0]))
+        call = " · ".join(call_parts(record.tool_calls[0]))
         self.note(f"▸ {call if record.state == 'streaming' else end}", MUTED)
 
     def _show_round(self, event: Decoded) -> None:
@@ -229,7 +229,7 @@ class Scrollback:
             self._out.append(self._painter(answer.finished(over=True)))
         records = self._branch.records
         support = check(record, records)
-        self.note(below(record, (support.unfound * opened, *support.warnings)), MUTED)
+        self.note(footer_lines(record, (support.unfound * opened, *support.warnings)), MUTED)
         if (new := proposed_by(record, records)) is not None:
             self.note(f"/apply writes it to {one_line(new.name)}.", MUTED)
         self.print(Content(""))

@@ -20,7 +20,7 @@ from assistant.settings.settings import Settings
 from assistant.system import System
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
-from tui.formatting import left
+from tui.formatting import remaining
 from tui.lab.tables import show
 from tui.shell.engine_console import EngineConsole, report_missing_draft
 
@@ -54,7 +54,7 @@ def measure(
         for answers in _measured(all_questions, setups, settings):
             results += answers
     except (KeyboardInterrupt, SpecchatError):
-        click.echo("Cut short: the tables are of what was done.", err=True)
+        click.echo("Cut short: the tables cover what was measured.", err=True)
         raise
     finally:
         if results:
@@ -120,7 +120,7 @@ def _measured(
             left_s = (monotonic() - started) / done * (len(questions) - done) if done else None
             due = not done or monotonic() - printed_at > LINE_EVERY_S
             printed_at = monotonic() if due else printed_at
-            position = f"{done + 1} of {len(questions)}{left(left_s)}"
+            position = f"{done + 1} of {len(questions)}{remaining(left_s)}"
             console.show_progress(f"{position}: {question.question.name}", aloud=due)
             if console.interrupted:
                 raise KeyboardInterrupt

@@ -114,7 +114,7 @@ def rollback_text(header: gguf.Header, size: int) -> str:
     """Return how far a recurrent model can roll a batch back, and the memory this takes."""
     state, tokens = memory.state_bytes(header), memory.rollback_slots(header, memory.ROWS, size)
     if not tokens:
-        return f"with a copy of its state, {amount(state)}; what stays is evaluated again"
+        return f"with a copy of its state, {amount(state)}; remaining tokens are evaluated again"
     return f"up to {tokens} tokens at no cost in time: their states take {amount(tokens * state)}"
 
 

@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.text import Text
 
 from assistant.edit.comparison import Comparison, Hunk, compare
-from tui.formatting import left
+from tui.formatting import remaining
 from tui.safe import safe
 
 STYLES = {" ": "dim", "+": "green", "-": "red"}
@@ -55,7 +55,7 @@ class DiffPrinting:
         """Print the remaining hunks; all of them again if printed ones have changed."""
         comparison = compare(self._old, new)
         if list(comparison.hunks[: len(self._printed)]) != self._printed:
-            self._console.print("All of it, as it is now:", style="bold")
+            self._console.print("The whole change, as it is now:", style="bold")
             self._printed = []
         self._print_settled(comparison)
         return comparison
@@ -71,7 +71,7 @@ class DiffPrinting:
     def _progress(self, comparison: Comparison, written: int) -> Text:
         share = min(1.0, written / max(self._expected, 1))
         took_s = monotonic() - self._started
-        time_left = left(took_s * (1 - share) / share) if written > 2 else ""
+        time_left = remaining(took_s * (1 - share) / share) if written > 2 else ""
         text = f"line {written} of about {self._expected} · {counts(comparison)}{time_left}"
         return Text(text, "dim")
 

@@ -20,7 +20,7 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
-from tui.formatting import left
+from tui.formatting import remaining
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class EngineConsole:
 
     def show_measuring(self, what: str, fraction: float, left_s: float | None) -> None:
         """Show the progress of a measurement; without a terminal, print when another one starts."""
-        self.show_progress(f"{what}: {fraction:.0%}{left(left_s)}", aloud=what != self._what)
+        self.show_progress(f"{what}: {fraction:.0%}{remaining(left_s)}", aloud=what != self._what)
         self._what = what
 
     def show_progress(self, what: str, aloud: bool = False) -> None:

@@ -14,7 +14,7 @@ from tests.tui.chat.prompt_driver import Typist, at_the_prompt
 from tui.chat.prompt.file_search import files_below, ranked
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import EDITABLE, PREVIEW, AttachmentsScreen
-from tui.labels import weight
+from tui.labels import byte_size
 
 
 @pytest.fixture
@@ -255,7 +255,7 @@ def test_a_file_that_git_ignores_is_not_offered(folder: Path) -> None:
 
 
 def test_sizes_are_said_in_few_digits() -> None:
-    sizes = [weight("x" * count) for count in (0, 999, 1000, 999_950)]
+    sizes = [byte_size("x" * count) for count in (0, 999, 1000, 999_950)]
     assert sizes == ["0 B", "999 B", "1.0 kB", "1.0 MB"]
 
 

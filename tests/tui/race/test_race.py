@@ -134,10 +134,10 @@ async def test_the_line_shows_what_is_loaded_then_how_far_the_prompt_is_read(rac
         await course.until(lambda: course.phase == "racing")
         for event, text in (
             (Loading("target", "tiny.gguf", 0.4), " 40%  loading tiny"),
-            (RaceReady((Failed("", ""), Failed("", ""))), "They take turns"),
+            (RaceReady((Failed("", ""), Failed("", ""))), "The lanes take turns"),
             (LaneEvent(1, 0.1, Prefilled("target", 256, 1024)), "25%  reading the prompt (with"),
             (LaneEvent(0, 0.1, Prepared(9, 0, 0)), "guesses): 256 of 1,024 tokens"),
-            (LaneEvent(1, 0.2, Prepared(9, 0, 0)), "They take turns"),
+            (LaneEvent(1, 0.2, Prepared(9, 0, 0)), "The lanes take turns"),
         ):
             screen.show(event)
             screen._update()

@@ -142,7 +142,7 @@ class Answer(Turn):
         wrong = wrong_citations(record.content, support.wrong)
         self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
         lines = (support.unfound * self._opened_again, *support.warnings)
-        self.finish(below(record, lines), record.state)
+        self.finish(footer_lines(record, lines), record.state)
 
     def resume(self) -> None:
         """Continue an answer that was stopped: new rounds follow the existing ones."""
@@ -221,7 +221,7 @@ def _beginning(trace: Callable[[int], Trace], record: StoredMessage) -> list[Ste
     return steps
 
 
-def below(record: StoredMessage, warnings: Sequence[str] = ()) -> str:
+def footer_lines(record: StoredMessage, warnings: Sequence[str] = ()) -> str:
     """Return the lines below a stored answer: its sources, warnings, and how it was decoded."""
     sources = one_line(named_sources(record.content, record.attachments))
     end = record.stop, record.state, record.stats, bool(record.thought), record.tool_calls

@@ -16,7 +16,7 @@ from textual.widgets import Static
 from assistant.events import Origin, Token, Trace
 from assistant.session.support import Support
 from assistant.store.values import StoredMessage
-from tui.app.textual_private import reads_end
+from tui.app.textual_private import follows_end
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.reader import NEAR, OlderTurns, Reader
 from tui.chat.conversation.turn import Turn, turns_in
@@ -64,7 +64,7 @@ class Conversation(VerticalScroll):
         self.changes: Callable[[StoredMessage], str] = lambda _: ""
         """Returns the name of the attached file that an answer rewrites, or an empty string."""
         self.support: Callable[[StoredMessage], Support] = lambda _: Support()
-        self.asked = 0
+        self.question_count = 0
         """How many questions the user has asked, also before this start."""
         self.tools = False
         """Whether tools are configured, which may send their arguments to servers."""
@@ -90,7 +90,7 @@ class Conversation(VerticalScroll):
     @property
     def follows(self) -> bool:
         """Whether the end stays in sight, whatever is added."""
-        return reads_end(self)
+        return follows_end(self)
 
     # What is shown
 
@@ -113,7 +113,7 @@ class Conversation(VerticalScroll):
 
     def ask(self, record: StoredMessage) -> UserTurn:
         """Add a question of the user's, and scroll to it."""
-        self.asked += 1
+        self.question_count += 1
         self.query_children(Welcome).remove()
         self.query_children(Lesson).remove()
         self._older.unmount_oldest()
@@ -145,7 +145,7 @@ class Conversation(VerticalScroll):
 
     def welcome(self) -> None:
         """Show the introduction in an empty conversation; notes that are shown stay."""
-        self.mount(Welcome(self.asked < NOVICE, self.tools), after=self.hint)
+        self.mount(Welcome(self.question_count < NOVICE, self.tools), after=self.hint)
 
     def explain(self, tokens: Sequence[Token]) -> None:
         """Explain the colours below the newest answer, once on this computer.

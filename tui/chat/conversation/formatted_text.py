@@ -96,16 +96,16 @@ class Formatter:
                 self._lists += 1
             case "list_item_open":
                 mark = token.info + token.markup
-                at = self._pass(mark) + self._offset
+                at = self._skip(mark) + self._offset
                 bullet = drawn(f"{BULLETS[(self._lists - 1) % len(BULLETS)]} ")
                 if token.info:  # a number is written by the model
                     bullet = Fragment(drawn(f"{mark} ").content, range(at, at + len(mark)))
                 self._containers.append((bullet, " " * len(bullet.content)))
             case "blockquote_open":
-                self._pass(">")
+                self._skip(">")
                 self._containers.append((drawn(FRAME), FRAME))
             case "heading_open":
-                self._pass(token.markup)
+                self._skip(token.markup)
                 self._style = HEADING + " underline" * (len(token.markup) < 3)
 
     def _end(self, token: Token) -> None:
@@ -145,7 +145,7 @@ class Formatter:
         self._containers = [(drawn(own), own) for _, own in self._containers]
         return BlockPart(body, first, rest + frame, after_blank, ground)
 
-    def _pass(self, mark: str) -> int:
+    def _skip(self, mark: str) -> int:
         """Move the cursor to the end of a mark; return where the mark begins."""
         at = self._source.find(mark, self._cursor)
         self._cursor = at + len(mark)
@@ -163,16 +163,16 @@ class Formatter:
                 text.write("\n", [at])
                 self._cursor = at + 1
             elif child.nesting > 0:
-                self._pass(child.markup)
+                self._skip(child.markup)
                 opened.append((STYLES[child.type], len(text.plain)))
             elif child.nesting < 0:
-                self._pass(child.markup)
+                self._skip(child.markup)
                 text.style(*opened.pop())
             else:
-                self._pass(child.markup if child.type == "code_inline" else "")
+                self._skip(child.markup if child.type == "code_inline" else "")
                 start = len(text.plain)
                 text.write(child.content, self._positions(child.content))
-                self._pass(child.markup if child.type == "code_inline" else "")
+                self._skip(child.markup if child.type == "code_inline" else "")
                 text.style(CODE if child.type == "code_inline" else "", start)
         text.style(style, 0)
         return with_ghosts(text.fragment(self._offset), self.ghosts)
@@ -198,7 +198,7 @@ class Formatter:
         is_fence = token.type == "fence"
         if is_fence and labelled and token.info.strip():
             self._cursor = self._starts[begin]
-            self._pass(token.markup)
+            self._skip(token.markup)
             text.write(token.info.strip(), self._positions(token.info.strip()))
             text.style(DRAWN, 0)
             text.write("\n", [self._starts[begin + 1] - 1])

@@ -181,7 +181,7 @@ class Turn(Vertical):
         self.post_message(TurnAction(self, verb))
 
     def action_move(self, direction: int, distance: Distance = "lines") -> None:
-        """Scroll by lines to the turn's edge, and beyond it by a turn, or to the end."""
+        """Scroll within a turn that continues beyond the edge, or go to another turn."""
         self.post_message(self.Moved(self, direction, distance))
 
     def changed(self) -> None:

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from assistant.store.values import Attachment, StoredMessage
 from tui.chat.conversation.text_view import TextView, whole
 from tui.chat.conversation.turn import Turn, Verb
-from tui.labels import weight
+from tui.labels import byte_size
 from tui.safe import one_line, safe
 
 SHOWN = 3000
@@ -84,7 +84,7 @@ def chips(attachments: Sequence[Attachment]) -> Content:
 
 
 def _size(attachment: Attachment) -> str:
-    return "" if attachment.is_folder else f" · {weight(attachment.text)}"
+    return "" if attachment.is_folder else f" · {byte_size(attachment.text)}"
 
 
 def shorten(text: str) -> str:

@@ -20,7 +20,7 @@ from assistant.session.attachments import LIMIT, ReadingLimits
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment
 from tui.formatting import duration
-from tui.labels import counted, weight
+from tui.labels import byte_size, counted
 from tui.reading import NOT_FIT
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
@@ -123,7 +123,7 @@ class PromptAttachments(Widget):
         """Add an attachment, which replaces one of the same name."""
         self._last_label += 1
         label, whole = f"attachment {self._last_label}", attachment.whole
-        chip = Chip(label, whole, weight(whole.text), tokens(whole.text))
+        chip = Chip(label, whole, byte_size(whole.text), tokens(whole.text))
         others = [other for other in self.chips if other.attachment.name != whole.name]
         self.chips = (*others, chip)
         self.call_next(self._request_count, chip)  # so that this widget is the sender
