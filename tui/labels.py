@@ -8,22 +8,12 @@ from functools import cache
 from assistant.calling.formats import read_json
 from assistant.events import Stats, Tally
 from assistant.request import Mode, ToolCall
-from assistant.store.values import Attachment
+from assistant.store.values import MARKS, Attachment
 from assistant.tools.values import BUILT_IN, OfferedTool
 from models.catalog import FILES
 
 MODES: dict[Mode, str] = {"auto": "guesses auto", "sps": "guesses always", "ars": "guesses off"}
 """The names of the modes, in the order in which a key steps through them."""
-MARKS = {
-    "stopped": "stopped",
-    "cancelled": "stopped",
-    "failed": "not finished",
-    "length": "cut at the length limit",
-    "context": "cut: the context is full",
-    "interrupted": "interrupted: the program ended before the answer did",
-}
-"""Why an answer ended early, by its stop reason or else its state."""
-
 
 _SIZE = re.compile(r"(?i)[ae]?\d+(\.\d+)?[bm]")
 _NAME_WORD = re.compile(r"(?i)[a-z]+|[ae]\d+b|\d{4}")

@@ -56,7 +56,7 @@ def api_error_of(error: Exception) -> ApiError:
             return error
         case HTTPException(status_code=404):
             paths = "/v1/chat/completions, /v1/completions, /v1/responses, /infill and /v1/models"
-            why = f"This server has only {paths}."
+            why = f"There is no such path. This server has {paths}."
             return ApiError(404, why, "not_found")
         case HTTPException(status_code=405, headers={"Allow": allowed} as headers):
             why = f"This path accepts only {allowed}."

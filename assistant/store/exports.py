@@ -26,6 +26,7 @@ from assistant.session.messages import fence_of
 from assistant.session.support import Support, check, struck
 from assistant.store.values import (
     INTERRUPTED,
+    MARKS,
     Attachment,
     FullConversation,
     Role,
@@ -220,7 +221,8 @@ def _message(message: StoredMessage, support: Support) -> Iterator[str]:
         yield from attached  # the passages that it cites
         yield from (f"*{warning}*" for warning in support.warnings)
     if message.state in ("stopped", "failed"):
-        yield f"*({message.stop or message.state})*"
+        mark = message.stop or message.state
+        yield f"*({MARKS.get(mark, mark)})*"
 
 
 def _closed(text: str) -> str:

@@ -14,6 +14,15 @@ INTERRUPTED = "interrupted"
 """The `stop` of an answer or a call during which the program ended."""
 REFUSED, CANCELLED = "refused", "cancelled"
 """The `stop` of a call that the user refused, and of one that the user cancelled."""
+MARKS = {
+    "stopped": "stopped",
+    "cancelled": "stopped",
+    "failed": "not finished",
+    "length": "cut at the length limit",
+    "context": "cut: the context is full",
+    INTERRUPTED: "interrupted: the program ended before the answer did",
+}
+"""Why an answer ended early, by its stop reason or else its state."""
 TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "
 """Prefixes of the keys of unsent texts; the id follows."""
 TOOLS_OF = "tools, conversation "

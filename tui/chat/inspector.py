@@ -44,18 +44,18 @@ class Inspector(ModalScreen[None]):
     Inspector {
         background: $background;
 
-        & #inspector-head { height: 1; padding: 0 1; background: $panel; }
+        & #inspector-head { height: auto; padding: 0 1; background: $panel; layout: vertical; }
         & #inspector-title {
-            width: 1fr; color: $text-accent; text-style: bold;
+            width: 1fr; height: 1; padding: 0 2 0 0; color: $text-accent; text-style: bold;
             text-wrap: nowrap; text-overflow: ellipsis;
         }
-        & #inspector-legend { width: auto; padding: 0 0 0 2; }
+        & #inspector-legend { width: auto; max-width: 100%; max-height: 2; }
         & #inspector-empty { padding: 1 2; color: $text-muted; }
         & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; scrollbar-gutter: stable; }
         & #facts {
             height: 13; max-height: 60%; padding: 0 2; border-top: solid $border-blurred;
         }
-        &.wide #inspector-body { layout: horizontal; }
+        &.wide #inspector-head, &.wide #inspector-body { layout: horizontal; }
         &.wide #facts {
             width: 56; height: 1fr; max-height: 100%; padding: 1 2;
             border-top: none; background: $surface;

@@ -64,6 +64,8 @@ class SessionView:
         match event:
             case events.PathShown(path):
                 self._show_path(path)
+                if self.session.branch.saves:
+                    self._screen.banner.saved()
             case Decoded():
                 self._show_round(event)
             case Loading() | Prefilled():

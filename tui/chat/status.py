@@ -54,11 +54,14 @@ class Banner(Horizontal):
         """Show as many parts of the text as fit."""
         self._models.update(by_parts(self._text, self.size.width - len("  specchat  ")))
 
+    def saved(self) -> None:
+        """End the warning: the conversation that is shown now is saved."""
+        self._program.remove_class("warning").update("specchat")
+
     def not_saved(self, error: StorageError) -> None:
         """Warn once that nothing is saved any more."""
         if not self._program.has_class("warning"):
-            self._program.update("specchat · not saved")
-            self._program.add_class("warning")
+            self._program.add_class("warning").update("specchat · not saved")
             text = f"{error} The conversation continues, but is not saved; copy what you need."
             self.notify(safe(text), severity="error", timeout=30, markup=False)
 

@@ -162,9 +162,8 @@ class Scrollback:
         """Show an event."""
         match event:
             case Ready():
-                name, n_ctx = model_name(event.target.name), event.target.n_ctx
-                self.show_status(loaded=True, activity=None, n_ctx=n_ctx)
-                self.note(f"{name} is ready.", MUTED)
+                self.show_status(loaded=True, activity=None, n_ctx=event.target.n_ctx)
+                self.note(f"{model_name(event.target.name)} is ready.", MUTED)
             case Loading() | Prefilled():
                 self.show_status(activity=self._progress.describe(event))
             case Decoded():

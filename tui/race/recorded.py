@@ -7,8 +7,8 @@ from math import inf
 
 from assistant import events
 from assistant.request import Lane, Race, Request
+from assistant.store.values import MARKS
 from tui.formatting import MISSING, aligned
-from tui.labels import MARKS
 from tui.reading import Activity, AnswerProgress
 
 

@@ -102,4 +102,4 @@ def _undo(files: tuple[str, ...], prints: bool) -> None:
             put(kept_versions.undo_patch(Path(name)))
         else:
             kept_versions.undo(Path(name))
-            click.echo(f"{safe(name)} is as it was before the last edit.", err=True)
+            click.echo(f"{safe(name)} is as it was before its last change.", err=True)

@@ -11,10 +11,10 @@ from rich.style import Style
 from assistant.events import Decoded, Finished, ModelInfo, Origin, Ready, Stop, Token
 from assistant.settings.settings import Settings
 from assistant.stats import STATS_FIELDS, TOKEN_FIELDS
-from assistant.store.values import Attachment, StoredMessage
+from assistant.store.values import MARKS, Attachment, StoredMessage
 from models.errors import ModelError
 from models.files.checksum import sha256_once
-from tui.labels import MARKS, MODES, constraint_figures, figures, named_sources
+from tui.labels import MODES, constraint_figures, figures, named_sources
 from tui.outlook import outlook
 from tui.safe import safe
 

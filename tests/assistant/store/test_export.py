@@ -75,7 +75,7 @@ def test_markdown_holds_the_branch_one_is_on_under_yaml(store, rich):
     assert "## System\n\nBe brief." in body
     assert "## You\n\nFirst\n\n## Assistant\n\nAnswer to First" in body
     assert "\n`````\n```\n" in body  # a fence longer than any in the attachment
-    assert "Half an\n\n*(cancelled)*" in body
+    assert "Half an\n\n*(stopped)*" in body
     assert f"Answer to {HOSTILE}" not in body
 
 

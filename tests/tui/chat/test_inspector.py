@@ -232,6 +232,13 @@ def test_every_token_and_ghost_says_why_it_is_there_or_not(told: tuple[Trace, in
     assert max(map(len, facts_at(place, 46, story).split("\n"))) <= 46
 
 
+async def test_the_legend_is_whole_on_a_narrow_screen() -> None:
+    async with inspecting(STORY, size=(40, 20)) as (host, _):
+        shown = host.inspector.query_one("#inspector-legend").region
+        assert host.screen.region.contains_region(shown)
+        assert shown.area >= cell_len("right guess · correction · not guessed · wrong guess")
+
+
 WORD = st.text("ab 漢\u0301\u200b\u200d👩", min_size=1, max_size=30)
 
 

@@ -104,3 +104,15 @@ async def test_a_conversation_deleted_for_good_is_no_reason_to_complain(pair: Pa
     async with open_chat(*pair) as chat:
         assert chat.texts == []
         assert "not saved" not in "".join(chat.shown("#name"))
+
+
+async def test_the_head_says_of_each_conversation_whether_it_is_saved(pair: Pair) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
+        other = Store(database_path())
+        other.remove(other.summaries()[0].id)
+        other.close()
+        await chat.ask("Two")
+        assert "not saved" in "".join(chat.shown("#name"))
+        await chat.pilot.press("ctrl+n")
+        await chat.ask("Three")
+        assert "not saved" not in "".join(chat.shown("#name"))
