@@ -1,4 +1,4 @@
-"""The counts of two answers and of both."""
+"""`Stats` of two answers, and their sum."""
 
 from assistant.stats import Stats, Tally
 

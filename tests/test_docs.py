@@ -1,4 +1,4 @@
-"""The pages that people read name what exists: links, files, commands, options, variables."""
+"""The documentation names only links, files, commands, options and variables that exist."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What users read is plain English: words of a deny list, and what to say instead."""
+"""User-visible text is plain English: a deny list of words, with replacements."""
 
 import json
 import re

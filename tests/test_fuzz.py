@@ -1,4 +1,4 @@
-"""Whatever chance makes of an input, it is read or refused. SPECCHAT_FUZZ=1000000 tries a night."""
+"""Readers take or refuse any input. SPECCHAT_FUZZ=1000000 tries a night."""
 
 import os
 import random

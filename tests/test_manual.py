@@ -1,4 +1,4 @@
-"""The manual says what the command line does."""
+"""The manual pages are those that the command line generates."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Every broken variant of the shipped code is noticed by the test that is there for it.
+"""Every broken variant of the code makes the test fail that guards it.
 
 `mutants.txt` lists them: what is wrong, the function, the test that must fail, and which of the
 function's text is replaced by what. Where a function or a test is not named, it is the last one's;

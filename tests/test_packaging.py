@@ -1,4 +1,4 @@
-"""What is released: built from the source archive, installed where nothing else is ours."""
+"""The source archive and the wheel: their content, requirements, and installation."""
 
 import os
 import re

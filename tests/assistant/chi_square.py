@@ -1,4 +1,4 @@
-"""Whether counts agree with a law, with a false alarm that is next to impossible.
+"""A chi-square test of counts against a law, with a false-alarm rate below one in ten million.
 
 For a chi-square variable of d degrees of freedom, P(X >= d + 2 sqrt(d t) + 2 t) <= exp(-t) (Laurent
 and Massart 2000, lemma 1). A statistic beyond `bound(d, 1e-7)` is therefore a false alarm with

@@ -1,4 +1,4 @@
-"""Models to load in an engine: a pair that answers at once, and one that takes its time."""
+"""A fast pair of models, and a target that needs seconds to fill its context."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Counts and times of answers, added up."""
+"""`Stats`: the figures of two answers, added up."""
 
 from dataclasses import fields
 
@@ -6,11 +6,11 @@ from assistant.stats import Stats
 from tests.answer_stats import BOTH, FIRST, MORE
 
 
-def test_parts_add_up_and_the_beginning_is_that_of_the_first() -> None:
+def test_stats_add_up_and_the_first_token_is_that_of_the_first() -> None:
     assert FIRST.plus(MORE) == BOTH
 
 
-def test_every_count_of_the_figures_is_added_up_or_that_of_the_beginning() -> None:
+def test_every_figure_is_summed_or_taken_from_the_first_answer() -> None:
     same = FIRST.plus(FIRST)
     kept = {f.name for f in fields(Stats) if getattr(same, f.name) == getattr(FIRST, f.name)}
     once = {"mode", "draft", "prompt_tokens", "cached_tokens", "first_token_s", "engine"}

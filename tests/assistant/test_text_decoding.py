@@ -1,4 +1,4 @@
-"""What is attached, edited and read by tools is one text, and is written back as it was."""
+"""Attachments, edits and tools decode a file to the same text, and write it back as it was."""
 
 import json
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_a_text_is_encoded_again_to_the_same_bytes(data: bytes | tuple[bytes, by
 
 
 @pytest.mark.parametrize(("data", "encoding"), ENCODED)
-def test_of_cut_data_a_cut_character_is_left_out(data: bytes, encoding: str) -> None:
+def test_a_character_cut_at_the_end_of_the_data_is_left_out(data: bytes, encoding: str) -> None:
     whole = decode(data, "x")
     assert whole.encoding == encoding
     if encoding.startswith("utf"):

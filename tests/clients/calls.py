@@ -1,4 +1,4 @@
-"""What each client does: chat, stream with usage, tool round trip, structured answer, abort.
+"""Calls of each client: chat, stream with usage, tool round trip, structured answer, abort.
 
 Run by a Python that has the clients, with the address of a server; prints a line for each client.
 """

@@ -1,4 +1,4 @@
-"""An answer under way: the shipped `Rounds`, with a clock that stands still."""
+"""The rounds of an answer by `Rounds`, with a clock that stands still."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The coupled rule over toys: whatever the noise is, SpS says what ArS says.
+"""The coupled rule over toys: whatever the noise is, SpS emits what ArS emits.
 
 It draws from no stream, so there is no law to enumerate; but its promise is stronger, and is held
 against every noise of a kind: each token at each place has a number, one of two.

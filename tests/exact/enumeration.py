@@ -1,4 +1,4 @@
-"""The shipped decoding code over toys, enumerated: every outcome and its exact probability."""
+"""Enumeration of the decoding code over toys: each outcome with its exact probability."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Ways of deciding how much is proposed, round after round."""
+"""Planners: ways of deciding how much each round proposes."""
 
 from collections.abc import Callable
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""A source and a plan that act on a whim, but always the same one on the same occasion."""
+"""A source and a plan with random decisions that are a function of the occasion."""
 
 from collections.abc import Sequence
 from random import Random

@@ -1,4 +1,4 @@
-"""The shipped draft sources over toys, alone and in company."""
+"""The product's draft sources over toys, alone and combined."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The shipped code over every toy: it has the law of the target.
+"""Every rule, source and plan over every toy has exactly the law of the target.
 
 The mutants show that it would be noticed if it had not, one that looks at the drawn token among
 them; that the coupled rule does not mind that is in `rules/test_coupled`.

@@ -1,4 +1,4 @@
-"""What rounds tell, by exact enumeration of the code as it is; `test_enumeration` has their law."""
+"""The provenance of tokens, by enumeration; `test_enumeration` has the law of rounds."""
 
 import itertools
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""A model small enough to enumerate, and the law of what it says by definition."""
+"""A model small enough to enumerate, and its law by definition."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Draft sources over a toy, each with another way of ending a draft."""
+"""Draft sources over a toy that end their drafts in different ways."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,1 +1,1 @@
-"""Inputs that chance makes, and what reads what strangers write."""
+"""Fuzzing of the readers of foreign input."""

@@ -1,4 +1,4 @@
-"""Chance as a source of inputs: bytes like those that were interesting before."""
+"""Random mutations of inputs that were interesting before."""
 
 import random
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What is fuzzed: each takes any bytes, and may refuse them only as its own errors do."""
+"""The fuzzed readers: each takes any bytes, and may refuse them only with its own errors."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Which of our files run in a process and in those that it starts."""
+"""The files of the project that run in a process and in those that it starts."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Tiny models of every kind, and whether two evaluations gave the same logits."""
+"""Tiny models of every architecture, and comparison of two evaluations' logits."""
 
 import random
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The common beginning of two texts."""
+"""`common_prefix`: the number of leading tokens that two texts share."""
 
 import random
 

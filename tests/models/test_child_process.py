@@ -1,4 +1,4 @@
-"""Processes that this one starts."""
+"""`child_process`: the environment of processes that this one starts."""
 
 import sys
 from pathlib import Path

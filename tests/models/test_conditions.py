@@ -1,4 +1,4 @@
-"""What the speed of a model depends on, and the settings that are among it."""
+"""The conditions of a model's speed: its file, its settings, and the battery."""
 
 import os
 import shutil

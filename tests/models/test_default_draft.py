@@ -1,4 +1,4 @@
-"""The default pair's faster draft: made where the pair was fetched, the same every time."""
+"""The default pair's slim draft: made where the pair was fetched, always the same."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which file drafts for which target, told from the headers alone."""
+"""`drafts`: which file drafts for which target, by the headers alone."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Headers: what they say, and files that mean no good, which are refused in a sentence."""
+"""`gguf`: the headers of sound files, and the refusal of malformed ones in a sentence."""
 
 import os
 import struct

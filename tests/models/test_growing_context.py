@@ -1,4 +1,4 @@
-"""A context begins small and grows: what it computes is what a large one computes."""
+"""A context that grows computes what a large one computes."""
 
 import random
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Files that are whole, and that llama.cpp ends its process over: the end of a worker at worst."""
+"""Complete files on which llama.cpp aborts: they end a worker at worst."""
 
 import struct
 

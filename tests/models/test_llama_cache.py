@@ -1,4 +1,4 @@
-"""The KV cache is only a cache: the logits depend on the tokens given and on nothing before."""
+"""The KV cache is only a cache: logits depend on the given tokens alone."""
 
 import random
 import tempfile

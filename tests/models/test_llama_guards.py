@@ -1,4 +1,4 @@
-"""What llama.cpp would die of is refused in Python, in a sentence; the process lives on."""
+"""Calls on which llama.cpp would abort are refused in Python, in a sentence."""
 
 import threading
 from contextlib import closing

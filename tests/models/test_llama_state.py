@@ -1,4 +1,4 @@
-"""A cache that was put aside and brought back is the cache that was there."""
+"""A KV state that was saved and restored is the same state."""
 
 import random
 

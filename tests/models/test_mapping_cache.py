@@ -1,4 +1,4 @@
-"""Mappings on disk: the same as computed, and never one that is damaged or of other files."""
+"""`mapping.cached_mapping`: stored vocabulary mappings, and the refusal of damaged ones."""
 
 import os
 from array import array

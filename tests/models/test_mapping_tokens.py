@@ -1,4 +1,4 @@
-"""From a draft's tokens to its target's: by bytes, each at most once, and exact."""
+"""The mapping of a draft's tokens to its target's: by bytes, each at most once, exact."""
 
 import itertools
 

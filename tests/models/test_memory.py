@@ -1,4 +1,4 @@
-"""What a model takes is estimated from its header, and compared with what the system has."""
+"""`memory`: the estimate from a header, compared with what a process takes."""
 
 import sys
 from types import SimpleNamespace

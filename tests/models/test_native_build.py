@@ -1,4 +1,4 @@
-"""What `make native` compiles is used where it was found faster and right, and nowhere else."""
+"""`native_build`: a compiled engine is used only where it was faster and right."""
 
 import os
 import sys

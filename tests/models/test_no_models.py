@@ -1,4 +1,4 @@
-"""What bears the name of a model and is none: said to be what it is, and never waited for."""
+"""Files with a model's name that are no models: refused in a sentence, never waited for."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""With one engine alone, what only the other can do says so, with the command that installs it."""
+"""With one engine installed, errors name the command that installs the other."""
 
 import sys
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is mapped and was read is given back, and still there to be read."""
+"""`weights`: the pages of a mapped file are released, and can be read again."""
 
 import mmap
 import re

@@ -1,4 +1,4 @@
-"""Whether a draft serves a target: token by token, padding aside."""
+"""`vocabulary.mismatch`: whether two vocabularies are the same, padding aside."""
 
 from types import SimpleNamespace
 

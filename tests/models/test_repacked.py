@@ -1,4 +1,4 @@
-"""Copies of models that are mapped: the same logits, and only if they are as they were written."""
+"""`repacked`: mapped copies of models have the same logits, and are checked before use."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a model promises holds with the other engine: the same tests, in another process."""
+"""The tests of models, run with the other engine in another process."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ THOROUGH = (
     "tests/models/test_hostile_gguf.py",
     "tests/assistant/lab/prove/test_proof.py",
     "tests/assistant/engine/test_assistant.py",
-    "tests/assistant/engine/test_resuming.py",
+    "tests/assistant/engine/test_prompt_cache.py",
 )
 
 

@@ -1,4 +1,4 @@
-"""Drafts made from a file: what is left computes what it did, and nothing half-made is left."""
+"""Slim drafts: the kept tokens have the same logits, and no half-made file stays."""
 
 import errno
 import hashlib

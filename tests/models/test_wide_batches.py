@@ -1,4 +1,4 @@
-"""Wide batches have the logits of narrow ones: also with kernels that are wrong for some files.
+"""Wide batches have the logits of narrow ones, also where ik_llama.cpp's kernels are wrong.
 
 ik_llama.cpp misreads Q4_1 and Q5_1 where a matrix has rows of no multiple of 128 weights.
 """

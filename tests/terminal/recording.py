@@ -1,4 +1,4 @@
-"""The whole program on a pseudo terminal, every byte of what it writes kept and none obeyed."""
+"""The whole program on a pseudo terminal that records every byte and obeys none."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A small disk of its own that a test fills: `small_disk.py FOLDER CASE`, within `unshare --mount`.
+"""Cases on a small disk that fills up: `small_disk.py FOLDER CASE`, within `unshare --mount`.
 
 Each case asserts in here: the disk is gone when the program ends.
 """

@@ -1,4 +1,4 @@
-"""The whole program on a pseudo terminal, and what a user would see there."""
+"""The whole program on a pseudo terminal, and its screen."""
 
 import os
 import pty

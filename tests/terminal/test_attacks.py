@@ -1,4 +1,4 @@
-"""Attacks on the whole program that are too long for every day: `make attack` runs them."""
+"""Attacks on the whole program that take long: `make attack` runs them."""
 
 import ctypes
 import json

@@ -1,4 +1,4 @@
-"""A user at a real terminal: keys in, a screen out."""
+"""The chat and the race at a real terminal: keys, screen, resizes."""
 
 import os
 import random

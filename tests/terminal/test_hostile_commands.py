@@ -1,4 +1,4 @@
-"""Nothing that a model, a file, a stored chat or an argument holds commands the terminal: commands.
+"""The output of commands holds no control sequence of a model, a file or a stored chat.
 
 Their standard output and error are a terminal; with --json, too.
 """

@@ -1,4 +1,4 @@
-"""Nothing that a model, a file, a stored chat or a paste holds commands the terminal.
+"""The screens write no control sequence of a model, a file, a stored chat or a paste.
 
 Every test shows hostile texts on some surfaces of the real app and looks at every byte it wrote.
 SPECCHAT_TEST_ALL=1 takes all two thousand everywhere.

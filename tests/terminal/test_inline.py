@@ -1,4 +1,4 @@
-"""The chat in the terminal's own scrollback, and what that holds afterwards."""
+"""`specchat --inline`: the chat in the terminal's own scrollback."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""A file may be called anything: what it is called is shown, and it works as any other."""
+"""Files with any name work, and are shown by a safe one."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Text that comes at a real terminal at once, with the marks of a paste and without."""
+"""Pasted text at a real terminal, with bracketed paste and without."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is said stays on this machine, in one file, and nobody else may read it."""
+"""Conversations stay on this machine, in one private file, and no connection is opened."""
 
 import shutil
 import stat

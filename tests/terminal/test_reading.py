@@ -1,4 +1,4 @@
-"""A reader at a real terminal: the passage at the top stays, whatever changes around it."""
+"""The passage at the top of a real terminal stays there while the text around it changes."""
 
 import re
 from pathlib import Path

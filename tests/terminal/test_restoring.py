@@ -1,4 +1,4 @@
-"""What a terminal is left with, whatever ends the program and at whatever moment."""
+"""The terminal is restored however the program ends."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Models for the chat's tests."""
+"""Tiny models for the chat."""
 
 from pathlib import Path
 from unittest.mock import Mock

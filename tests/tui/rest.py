@@ -1,4 +1,4 @@
-"""Waiting until an app under test has done what it has to do.
+"""Waiting until an app under test is idle.
 
 Textual's pilot asks the processor instead, twice for every key: it sleeps a fiftieth of a second
 until one such sleep took hardly any computing. That is slow where an engine computes beside the

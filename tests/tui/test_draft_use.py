@@ -1,4 +1,4 @@
-"""The lack of a draft is mentioned, once and with its reason, where one was expected."""
+"""The lack of a draft is reported once, with its reason, where one was expected."""
 
 from pathlib import Path
 

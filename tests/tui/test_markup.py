@@ -1,4 +1,4 @@
-"""No text that comes from elsewhere is read as markup: what is not written out in the source."""
+"""Only texts that are written out in the source are read as markup."""
 
 import ast
 from functools import cache

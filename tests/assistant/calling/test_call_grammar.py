@@ -1,4 +1,4 @@
-"""What answers may look like that may call tools, for every format."""
+"""The grammar of answers that may call tools, in the format of each model family."""
 
 import json
 from dataclasses import replace

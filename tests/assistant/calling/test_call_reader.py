@@ -1,4 +1,4 @@
-"""What is read of calls: their parts, their names and their arguments, however tokens cut them."""
+"""The reader of tool calls: the same names and arguments however tokens cut the text."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Gemma 4's arguments: what its grammar allows is what its reader reads as the JSON of a schema."""
+"""Gemma 4's arguments: the reader reads what the grammar allows as the JSON of the schema."""
 
 import json
 

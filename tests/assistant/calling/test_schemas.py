@@ -1,4 +1,4 @@
-"""What of schemas holds in the syntaxes of Qwen3-Coder and Gemma 4: names, required, types."""
+"""Schemas in the syntaxes of Qwen3-Coder and Gemma 4: the keywords that are enforced."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""What a form allows, with vocabularies small and real."""
+"""`Mask`: the tokens that a constraint allows, with small and real vocabularies."""
 
 import json
 import random

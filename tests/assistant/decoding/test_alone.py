@@ -23,7 +23,7 @@ def imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", sorted(DECODING.rglob("*.py")), ids=lambda path: path.name)
-def test_it_imports_numpy_and_itself_and_the_rules_never_what_pays(path):
+def test_decoding_imports_numpy_and_itself_and_only_the_lookahead_imports_the_lookahead(path):
     own = "assistant.decoding"
     others = {
         name for name in imported(path) if name.partition(".")[0] not in sys.stdlib_module_names
@@ -33,7 +33,7 @@ def test_it_imports_numpy_and_itself_and_the_rules_never_what_pays(path):
         assert not {name for name in others if name.startswith(f"{own}.lookahead")}
 
 
-def test_copied_alone_it_decodes_speculatively_and_its_enumeration_is_exact(tmp_path):
+def test_the_decoding_library_works_alone_and_its_enumeration_is_exact(tmp_path):
     shutil.copytree(DECODING, tmp_path / "assistant/decoding")
     shutil.copy(ROOT / "tests/exact/law.py", tmp_path)
     shutil.copy(Path(__file__).with_name("alone.py"), tmp_path)

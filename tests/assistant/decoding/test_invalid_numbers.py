@@ -1,4 +1,4 @@
-"""Weights that are not numbers: the answer ends in a sentence, a draft's ends speculation alone.
+"""NaN or infinite logits: of the target they end the answer, of a draft only speculation.
 
 In "everywhere" files one weight of the last layer spoils every logit; in "one-token" files all is
 well until a certain byte has been read.
@@ -58,7 +58,9 @@ def tokens(received: EventLog) -> list[int]:
 @pytest.mark.parametrize("measure", [True, False])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.some(3)
-def test_a_target_without_numbers_says_only_why(spoil, tiny_draft, tiny_target, value, measure):
+def test_a_target_with_invalid_logits_fails_with_the_reason(
+    spoil, tiny_draft, tiny_target, value, measure
+):
     bad = spoil("target", VALUES[value], "everywhere")
     with in_process() as (engine, received):
         engine.submit(EngineArgs(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
@@ -77,7 +79,7 @@ def test_a_target_without_numbers_says_only_why(spoil, tiny_draft, tiny_target, 
 @pytest.mark.parametrize("measure", [True, False])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.some(3)
-def test_a_draft_without_numbers_is_left_out_of_the_answer(spoil, tiny_target, value, measure):
+def test_a_draft_with_invalid_logits_is_not_used(spoil, tiny_target, value, measure):
     bad = spoil("draft", VALUES[value], "everywhere")
     with in_process() as (engine, received):
         engine.submit(EngineArgs(tiny_target, bad, n_ctx=512, threads=1, measure=measure))
@@ -89,7 +91,7 @@ def test_a_draft_without_numbers_is_left_out_of_the_answer(spoil, tiny_target, v
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_a_target_that_runs_out_of_numbers_ends_the_answer_and_keeps_it(spoil, tiny_draft, value):
+def test_invalid_logits_amid_an_answer_end_it_and_keep_its_text(spoil, tiny_draft, value):
     bad = spoil("target", VALUES[value], "one-token")
     with in_process() as (engine, received):
         engine.submit(EngineArgs(bad, tiny_draft, n_ctx=512, threads=1, measure=False))
@@ -103,7 +105,9 @@ def test_a_target_that_runs_out_of_numbers_ends_the_answer_and_keeps_it(spoil, t
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_a_draft_that_runs_out_of_numbers_ends_speculation_alone(spoil, tiny_target, value):
+def test_invalid_logits_of_the_draft_amid_an_answer_end_speculation_alone(
+    spoil, tiny_target, value
+):
     bad = spoil("draft", VALUES[value], "one-token")
     with in_process() as (engine, received):
         engine.submit(EngineArgs(tiny_target, bad, n_ctx=512, threads=1, measure=False))

@@ -1,4 +1,4 @@
-"""What holds for every row of logits, every sampling, every draft and every uniform number."""
+"""Properties of `warp`, `draw` and the rules for random logits, samplings, drafts and uniforms."""
 
 import numpy as np
 from hypothesis import assume, example, given, settings
@@ -116,7 +116,7 @@ UNIFORMS = st.one_of(
 
 @settings(max_examples=examples(300))
 @given(st.data(), st.sampled_from(("token", "block", "coupled")), st.integers(0, 5))
-def test_nothing_comes_out_that_the_target_forbids(data, name, n):
+def test_every_rule_emits_only_tokens_that_the_target_allows(data, name, n):
     """Whatever was proposed, accepted or not, every token out has target probability above 0."""
     drafts = data.draw(st.lists(DRAFTS, min_size=n, max_size=n))
     targets = data.draw(st.lists(TARGETS, min_size=n + 1, max_size=n + 1))
@@ -152,6 +152,6 @@ def test_a_token_of_equal_draft_and_target_rows_is_accepted(target, token, unifo
 
 @settings(max_examples=examples(300))
 @given(TARGETS, UNIFORMS, st.integers(0, 2**64), st.integers(0, 2**20))
-def test_a_draw_is_of_what_is_in_the_row(row, uniform, seed, position):
+def test_a_drawn_token_is_in_the_row(row, uniform, seed, position):
     assert draw(row, FixedUniforms(uniform)) in row.ids
     assert CoupledRule(seed).draw(row, position) in row.ids

@@ -1,4 +1,4 @@
-"""From logits to rows: compared with a slow and obvious reference, and at the edges."""
+"""`warp`: compared with a slow and obvious reference, and at its edge cases."""
 
 import itertools
 import math
@@ -65,7 +65,7 @@ LARGE = 6_000  # tokens: enough for every short cut
 
 @pytest.mark.parametrize("spread", [0, 1, 4])
 @pytest.mark.parametrize("grain", [0, 0.5, 4])
-def test_large_vocabularies_have_rows_as_small_ones_have_them(spread, grain):
+def test_rows_of_a_large_vocabulary_equal_the_reference(spread, grain):
     rng = np.random.default_rng(9)
     logits = (spread * rng.standard_normal(LARGE)).astype(np.float32)
     if grain:  # equals everywhere
@@ -79,7 +79,7 @@ def test_large_vocabularies_have_rows_as_small_ones_have_them(spread, grain):
         np.testing.assert_allclose(row.probs, list(expected.values()), 1e-4, 1e-30)
 
 
-def test_the_best_are_found_wherever_they_are():
+def test_the_highest_logits_are_found_wherever_they_are():
     rng = np.random.default_rng(10)
     for _ in range(200):
         size, k = int(rng.integers(1, 20_000)), int(rng.integers(1, 300))
@@ -90,7 +90,7 @@ def test_the_best_are_found_wherever_they_are():
         assert highest(logits, k).tolist() == best.tolist()
 
 
-def test_tokens_below_the_floor_still_count_for_the_nucleus():
+def test_tokens_of_tiny_probability_count_for_the_nucleus():
     # Below the floor are 100,000 tokens that together weigh a ten-thousandth of the best.
     rest = np.full(100_000, np.log(1e-9), np.float32)
     logits = np.concatenate([np.array([0], np.float32), rest])
@@ -154,7 +154,7 @@ def test_a_row_knows_the_probability_of_any_token():
     assert one_hot(4).prob(4) == 1
 
 
-def test_margin_is_how_far_the_best_is_ahead():
+def test_the_margin_is_the_bucket_of_the_gap_between_the_best_two_logits():
     logits = np.zeros(50, np.float32)
     assert margin(logits) == 0
     for i, edge in enumerate(EDGES):
@@ -165,7 +165,7 @@ def test_margin_is_how_far_the_best_is_ahead():
     assert margin(np.array([3.0], np.float32)) == 0
 
 
-def test_row_tells_how_sure_the_model_was_whatever_the_sampling():
+def test_the_margin_of_a_row_does_not_depend_on_temperature_or_cuts():
     logits = np.zeros(50, np.float32)
     logits[17] = 2.6
     for sampling in (Sampling(0), Sampling(3.0), Sampling(1.0, top_k=1), Sampling(1.0, top_p=0.5)):

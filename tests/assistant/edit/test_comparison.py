@@ -1,4 +1,4 @@
-"""What has changed is shown while it is written, and printed as patches that programs take."""
+"""The comparison of two versions: hunks while the new one is written, and patches."""
 
 import subprocess
 from pathlib import Path

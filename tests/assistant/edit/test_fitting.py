@@ -1,4 +1,4 @@
-"""A part lands where it belongs, however the answer is indented and whatever it repeats."""
+"""A rewritten part is put where it belongs, however its answer is indented."""
 
 from itertools import pairwise
 from pathlib import Path

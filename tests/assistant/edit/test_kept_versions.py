@@ -1,4 +1,4 @@
-"""The last version of each edited file is kept, and comes back."""
+"""`kept_versions`: the previous version of each edited file, and its restoration."""
 
 import errno
 import os

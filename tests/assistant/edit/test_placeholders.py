@@ -1,4 +1,4 @@
-"""A line that stands for what is left out is named, with the lines; a deletion is no such line."""
+"""Placeholders such as `# rest unchanged` are found and named; deletions are none."""
 
 import ast
 import calendar

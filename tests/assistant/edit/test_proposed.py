@@ -1,4 +1,4 @@
-"""The new version of a file is found in an answer by its likeness, in any language."""
+"""`proposed` finds the new version of an attached file in an answer."""
 
 import pytest
 

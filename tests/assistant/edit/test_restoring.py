@@ -1,4 +1,4 @@
-"""Old lines that a new version leaves out unasked are put back while it is written."""
+"""Old lines that a new version leaves out unasked are restored while it is written."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What an edit breaks or loses unasked is said; what was asked for is not held against it."""
+"""The review of an edit reports what it breaks or loses unasked, and nothing that was asked for."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Of a file that is edited only the bytes change that were to change, whatever it holds."""
+"""A rewrite changes only the bytes of the changed lines, and reads an answer to its last fence."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A file that is edited keeps all but its text, and is the old or the new one at any time."""
+"""`text_file`: encoding, line ends and mode stay, and a write is atomic."""
 
 import errno
 import os

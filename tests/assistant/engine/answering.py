@@ -1,4 +1,4 @@
-"""Whole answers of tiny real models."""
+"""Whole answers of tiny models, their events, tokens and texts."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

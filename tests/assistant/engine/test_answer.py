@@ -1,4 +1,4 @@
-"""The answer: where it ends, what its text is, and what it counts."""
+"""`AnswerBuilder`: where an answer ends, its text, and its figures."""
 
 from dataclasses import replace
 from fractions import Fraction

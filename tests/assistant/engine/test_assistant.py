@@ -1,4 +1,4 @@
-"""Whole answers with tiny real models: events, caches, seeds, limits, and changes of mind."""
+"""`Assistant`: whole answers of tiny models, their events, caches, and continuation."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def assistant(opened, tiny_target, tiny_draft):
     return opened(tiny_target, tiny_draft)
 
 
-def test_of_a_prompt_that_was_read_before_only_the_last_token_is_read_again(opened, tmp_path):
+def test_of_a_cached_prompt_only_the_last_token_is_evaluated(opened, tmp_path):
     assistant = opened(tiny.write(tmp_path / "t.gguf"))
     said = [answer(assistant, ask())[0] for _ in range(2)]
     assert said[1] == Prepared(said[0].prompt_tokens, said[0].prompt_tokens - 1, 0)
@@ -29,7 +29,7 @@ def test_the_first_token_waits_for_no_draft(opened, tmp_path):
     assert said[0].forecast.reason is Reason.FIRST
 
 
-def test_another_day_costs_its_own_line_and_nothing_that_was_read_before(assistant):
+def test_another_day_recomputes_only_its_own_line(assistant):
     def on(day: str, words: str) -> Message:
         return Message("user", f"{FILE}\n\n{words}", day=day, attached=len(FILE))
 
@@ -83,7 +83,7 @@ def test_a_cancelled_answer_is_kept_for_the_next_turn(
     assert ids_of(answer(fresh, request)) == ids_of(here)
 
 
-def test_an_answer_is_continued_where_it_was_stopped(opened, assistant, tiny_target, tiny_draft):
+def test_a_stopped_answer_continues_from_the_cache(opened, assistant, tiny_target, tiny_draft):
     first = answer(assistant, ask(max_tokens=10))
     said = Message("assistant", first[-1].text, first[-1].token_ids)
     assert len(said.token_ids) == 10

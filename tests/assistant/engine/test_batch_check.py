@@ -1,4 +1,4 @@
-"""Each file is checked once: an engine that computes wide batches wrongly gets narrow ones."""
+"""`batch_check`: each file is checked once, and gets narrow batches where wide ones are wrong."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -41,7 +41,9 @@ def misread(monkeypatch):
 
 
 @pytest.mark.parametrize(("share", "batch"), [(0.0, BATCH), (0.15, BATCH), (0.3, NARROW)])
-def test_a_third_off_is_seen_not_rounding(tmp_path, tiny_target, open_model, misread, share, batch):
+def test_wide_batches_a_third_off_are_detected_and_rounding_is_not(
+    tmp_path, tiny_target, open_model, misread, share, batch
+):
     model = open_model(tiny_target)
     misread(share)
     assert error_of_wide_batches(model) == pytest.approx(share, abs=0.02)
@@ -77,7 +79,7 @@ def setup(tiny_target, tmp_path, monkeypatch):
 
 @needs_both
 @pytest.mark.parametrize("engine", ["auto", "ik"])
-def test_a_file_that_it_misreads_goes_to_llama_cpp_unless_it_was_chosen(setup, misread, engine):
+def test_a_file_that_ik_misreads_is_run_by_llama_cpp_unless_ik_was_chosen(setup, misread, engine):
     setup = replace(setup, engine=engine)
     misread(0.5)
     if engine == "auto":
@@ -92,7 +94,9 @@ def test_a_file_that_it_misreads_goes_to_llama_cpp_unless_it_was_chosen(setup, m
 
 @needs_both
 @pytest.mark.parametrize("engine", ["auto", "ik"])
-def test_a_file_it_cannot_load_goes_to_llama_cpp_unless_it_was_chosen(setup, monkeypatch, engine):
+def test_a_file_that_ik_cannot_load_is_run_by_llama_cpp_unless_ik_was_chosen(
+    setup, monkeypatch, engine
+):
     setup = replace(setup, engine=engine)
 
     def refused(*_, **__):

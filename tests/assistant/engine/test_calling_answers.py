@@ -1,4 +1,4 @@
-"""Answers that call tools, from real evaluations of tiny models, whose every token is chance."""
+"""Answers that call tools, of tiny models whose tokens are random."""
 
 import json
 
@@ -119,7 +119,7 @@ def test_calls_in_gemmas_syntax_fit_and_end_where_it_waits_for_results(tmp_path,
     assert assistant.vocab.controls["<|tool_response>"] in assistant.vocab.stop_tokens
 
 
-def test_the_next_round_reads_only_what_is_new(assistant):
+def test_after_a_tool_call_only_the_new_tokens_are_read(assistant):
     asked = Message("user", "?")
     over = end(ask(assistant))
     answer = Message("assistant", over.text, over.token_ids, tool_calls=over.tool_calls)

@@ -1,4 +1,4 @@
-"""A draft that is loaded after an answer has begun: when, and that the answer stays the same."""
+"""A deferred draft: when it is loaded, and that the answer stays the same."""
 
 import os
 from contextlib import ExitStack
@@ -67,7 +67,7 @@ def test_a_short_answer_does_not_load_the_draft(open_setup):
     assert assistant.draft is None
 
 
-def test_a_longer_answer_loads_it_after_so_many_tokens_and_is_the_same(open_setup):
+def test_a_longer_answer_loads_the_deferred_draft_and_is_the_same(open_setup):
     assistant, _ = open_setup()
     begun = []
     for event in assistant.reply(request(40), assistant.control):
@@ -94,19 +94,19 @@ def test_a_chosen_lookahead_waits_for_no_more_than_the_first_token(open_setup, m
 
 @pytest.mark.parametrize("measure", [True, False])
 @pytest.mark.parametrize("changes", [{"mode": "ars"}, {"sources": ("suffix",)}, {"lookahead": 0}])
-def test_an_answer_that_may_not_use_the_draft_never_loads_it(open_setup, changes, measure):
+def test_an_answer_without_model_drafts_never_loads_the_draft(open_setup, changes, measure):
     assistant, _ = open_setup(measure=measure)
     events_of(assistant, request(40, **changes))
     assert assistant.draft is None
 
 
-def test_an_idle_engine_loads_it(open_setup):
+def test_an_idle_engine_loads_the_deferred_draft(open_setup):
     assistant, _ = open_setup()
     list(prefill_idle(assistant, request(40), assistant.control))
     assert assistant.draft.cached_tokens
 
 
-def test_a_stopped_loading_is_tried_again(open_setup, monkeypatch):
+def test_a_stopped_load_of_the_draft_is_tried_again(open_setup, monkeypatch):
     assistant, _ = open_setup()
 
     def stopped(*_args: object, **_options: object) -> None:

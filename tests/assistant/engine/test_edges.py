@@ -1,4 +1,4 @@
-"""Guessing at its edges: what ArS says, every way of guessing says, with a seed and all sources.
+"""With a seed SpS emits the text of ArS, at every limit, in every mode and with all sources.
 
 `test_second_engine` runs these laws with the other engine. A test that takes `edge` holds for each
 mode and lookahead, with a draft that is often wrong and one that never is; a day's run takes some.
@@ -136,7 +136,7 @@ def edge(pair, way, request):
 
 @pytest.mark.parametrize("sampling", [HOT, GREEDY, STRICT], ids=["hot", "greedy", "strict"])
 @pytest.mark.some(19)
-def test_the_text_is_that_of_ars_and_every_round_comes_further(edge, sampling):
+def test_sps_emits_the_text_of_ars_and_every_round_adds_a_token(edge, sampling):
     """With a penalty rows depend on the history, proposals of their own round included."""
     events, _ = edge.compared(ask(sampling=sampling))
     stats, rounds = end(events).stats, [event for event in events if isinstance(event, Decoded)]
@@ -151,7 +151,7 @@ def test_the_text_is_that_of_ars_and_every_round_comes_further(edge, sampling):
 
 
 @pytest.mark.some(9)
-def test_max_tokens_are_exact(edge):
+def test_the_limit_max_tokens_is_exact(edge):
     k = edge.lookahead or 3
     whole = end(edge.plain(ask(max_tokens=2 * k + 3))).token_ids
     for most in sorted({1, 2, k, k + 1, k + 2, 2 * k, 2 * k + 3}):
@@ -188,7 +188,7 @@ FORM = Constraint("regex", "(yes|no), [a-z]{3}!")
 
 @pytest.mark.parametrize("budget", [None, 12])
 @pytest.mark.some(9)
-def test_a_thought_that_ends_within_a_block_lets_no_form_escape(pair, way, budget):
+def test_a_thought_that_ends_within_a_block_leaves_the_constraint_in_force(pair, way, budget):
     """By the model itself, whose tokens hold the marker, or by the budget."""
     edge = Edge(pair("thinks", "thinks"), *way)
     asked = ask(sampling=EVEN, constraint=FORM, max_tokens=200, thinking_budget=budget)
@@ -202,7 +202,7 @@ def test_a_thought_that_ends_within_a_block_lets_no_form_escape(pair, way, budge
 
 @pytest.mark.parametrize("left", [5, 1])
 @pytest.mark.some(9)
-def test_the_last_tokens_of_the_context_are_used_and_no_more(pair, way, left):
+def test_the_context_is_used_to_its_last_token_and_no_further(pair, way, left):
     edge = Edge(pair("target", "like", 256), *way)
     empty = len(edge.assistant.chat.encode([Message("user", "")]))
     events, _ = edge.compared(ask("x" * (256 - left - empty), max_tokens=left))
@@ -216,7 +216,7 @@ def test_the_last_tokens_of_the_context_are_used_and_no_more(pair, way, left):
 
 @pytest.mark.parametrize("size", ["8", "40"])
 @pytest.mark.some(9)
-def test_a_draft_whose_own_context_is_full_costs_no_answer(pair, way, size):
+def test_a_draft_whose_own_context_is_full_reads_the_end_again(pair, way, size):
     """It reads the end of the text again, and proposes what it has room for."""
     edge = Edge(pair("target", size), *way)
     asked = ask(max_tokens=70, sources=("model",))
@@ -233,7 +233,9 @@ DELTA = 1e-8  # twenty comparisons: a false alarm in fewer than one of a million
 @pytest.mark.parametrize("names", [("model",), ("suffix", "tail", "model")], ids=len)
 @pytest.mark.parametrize("seeded", [True, False])
 @pytest.mark.some(11)
-def test_acceptance_is_what_the_rows_promise_at_every_temperature(pair, names, seeded, temperature):
+def test_acceptance_equals_the_overlap_of_the_rows_at_every_temperature(
+    pair, names, seeded, temperature
+):
     """Without a seed the overlap of both rows, with one at least a / (2 - a) of an overlap a.
 
     How far a sum of N outcomes is from that of their chances: Azuma and Hoeffding.

@@ -1,4 +1,4 @@
-"""The engine's thread: jobs in order, events out, and no failure that silences it."""
+"""`Engine`: jobs in order, their events, and its thread, which no failure ends."""
 
 from dataclasses import replace
 
@@ -74,7 +74,7 @@ def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
         assert 3 in {event.lookahead for event in received.events if isinstance(event, Decoded)}
 
 
-def test_a_bug_in_an_answer_is_told_and_does_not_end_the_thread(setup):
+def test_a_bug_in_an_answer_is_reported_and_does_not_end_the_thread(setup):
     with running(load=setup) as (engine, received):
         real = engine.inside._state.assistant.reply
         engine.inside._state.assistant.reply = lambda *_: 1 // 0
@@ -104,7 +104,7 @@ def rested():
     return snapshots()
 
 
-def test_a_stored_conversation_is_taken_up_again_by_the_next_engine(setup, worth_keeping):
+def test_the_next_engine_restores_the_cache_of_a_stored_conversation(setup, worth_keeping):
     question = "Why is the sky blue? " * 10
     with running(load=setup) as (engine, received):
         engine.submit(ask(question, stored=True))

@@ -1,4 +1,4 @@
-"""Which engine runs a file: what the user says, else what was measured, else by its header."""
+"""`engine_choice`: by the user's setting, else by what was measured, else by the header."""
 
 import os
 import signal

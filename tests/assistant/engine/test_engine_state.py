@@ -1,4 +1,4 @@
-"""A job of any kind is done by its handler, with what the engine has."""
+"""The state of an engine that handlers share stays until the models are freed."""
 
 from dataclasses import dataclass
 from functools import partial

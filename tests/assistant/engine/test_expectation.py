@@ -1,4 +1,4 @@
-"""What a model would do on this machine follows from what others did."""
+"""`Expectations`: the speed of a model here, estimated from measurements of others."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -61,13 +61,15 @@ def width(span: Span | None) -> float:
     return span.high / span.low
 
 
-def test_where_nothing_was_measured_nothing_is_told(machine: Machine) -> None:
+def test_without_measurements_there_is_no_expectation(machine: Machine) -> None:
     assert machine.expectations.of(machine.files[0], machine.files[1]) is None
     assert machine.expectations.of(ENTRY, None) is None
     assert machine.expectations.larger(machine.files[0]) is None
 
 
-def test_unsaid_weights_tell_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_unknown_size_have_no_expectation(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])  # which needs no header
     machine.measure(machine.files[0], 0.02, 0.004)
     (machine.folder / "bad.gguf").write_bytes(b"<html>")
@@ -90,7 +92,7 @@ def test_a_measured_file_has_a_narrower_forecast_than_one_less_like_it(machine: 
 
 
 @pytest.mark.parametrize(("measured_s", "answered_s"), [(0.5, 0.02), (0.02, 0.5), (0.02, 0.0)])
-def test_a_busy_machine_leaves_no_low_forecast(
+def test_the_faster_of_two_measurements_counts(
     machine: Machine, measured_s: float, answered_s: float
 ) -> None:
     machine.measure(machine.files[0], measured_s, 0.004, answered_s=answered_s)
@@ -104,7 +106,7 @@ def test_files_that_disagree_make_the_others_uncertain(machine: Machine) -> None
     assert width(machine.expected(ENTRY).tokens_per_s) > width(alone.tokens_per_s)
 
 
-def test_a_larger_model_is_slower_and_so_is_its_reading(machine: Machine) -> None:
+def test_a_larger_model_is_expected_to_decode_and_prefill_slower(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.0002, 0.0001)
     sizes = [10**7 * 2**n for n in range(12)]
     found = [machine.expected(replace(ENTRY, size=size)) for size in sizes]
@@ -116,14 +118,16 @@ def test_a_larger_model_is_slower_and_so_is_its_reading(machine: Machine) -> Non
     assert one.tokens_per_s > twelve.tokens_per_s
 
 
-def test_weights_that_a_token_does_not_need_cost_nothing(machine: Machine) -> None:
+def test_only_the_active_part_of_the_weights_costs_time(machine: Machine) -> None:
     machine.measure(machine.files[0], 0.0002, 0.0001)
     dense, sparse = (machine.expected(replace(ENTRY, active=part)) for part in (1.0, 0.1))
     assert sparse.tokens_per_s.low > 3 * dense.tokens_per_s.high
 
 
 @pytest.mark.parametrize("weights", ["Q5_0", "Q4_1"])
-def test_llama_cpp_takes_longer_for_some_types(machine: Machine, monkeypatch, weights: str) -> None:
+def test_llama_cpp_is_expected_to_be_slower_for_some_weight_types(
+    machine: Machine, monkeypatch, weights: str
+) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])
     machine.measure(machine.files[0], 0.0002, 0.0001)
     usual, slow = (replace(ENTRY, file=f"a-{each}.gguf") for each in ("Q4_K_M", weights))

@@ -1,4 +1,4 @@
-"""What is read while nobody waits is not read again, changes nothing, and gives way at once."""
+"""`prefill_idle`: an idle prefill is not repeated, changes no answer, and yields at once."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def test_a_conversation_is_read_up_to_the_question_that_nobody_has_typed(assista
         assert prepared.cached_tokens >= len(FILE) // 2
 
 
-def test_it_gives_way_to_another_job_and_goes_on_later(assistant):
+def test_an_idle_prefill_yields_to_another_job_and_resumes(assistant):
     reading = idle.prefill_idle(assistant, TYPED, assistant.control)
     first = next(reading)
     assert isinstance(first, Prefilled)
@@ -75,7 +75,7 @@ def test_it_gives_way_to_another_job_and_goes_on_later(assistant):
 @pytest.mark.parametrize(
     ("each_s", "pieces"), [(0.01, {4, 8, 16, 25}), (0.2, {4, 1}), (0.0001, {4, 8, 256})]
 )
-def test_no_piece_takes_longer_than_another_job_may_wait(each_s, pieces):
+def test_no_chunk_of_an_idle_prefill_takes_longer_than_a_job_may_wait(each_s, pieces):
     model = SimulatedModel(lambda tokens, depth: each_s * tokens)
     read = list(idle._prefill(model, list(range(600)), 4, model.clock))
     assert read[-1].end == sum(piece.tokens for piece in read) == 600
@@ -83,7 +83,7 @@ def test_no_piece_takes_longer_than_another_job_may_wait(each_s, pieces):
     assert all(each_s * width <= max(idle.CHUNK_S, each_s) for width in model.widths[1:])
 
 
-def test_a_target_that_cannot_forget_reads_nothing_that_may_change(open_model, tmp_path):
+def test_a_target_that_cannot_roll_back_is_not_prefilled_while_idle(open_model, tmp_path):
     model = open_model(tiny.write(tmp_path / "mamba.gguf", kind="mamba"))
     assistant = Assistant(model, model.weights.vocab)
     assert not list(idle.prefill_idle(assistant, TYPED, Control()))
@@ -102,7 +102,7 @@ def test_a_snapshot_on_disk_is_restored_before_an_idle_prefill(assistant):
     assert begun == [(total, True)]
 
 
-def test_a_reading_continues_with_pieces_as_large_as_the_last_ones(assistant):
+def test_a_resumed_idle_prefill_has_chunks_as_large_as_before(assistant):
     sizes = []
     text = replace(TYPED, messages=(Message("user", FILE * 4),))
     evaluate = assistant.target.logits

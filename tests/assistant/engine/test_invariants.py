@@ -1,4 +1,4 @@
-"""What holds for every answer, whatever was asked: a conversation with random settings."""
+"""Invariants of every answer, in a conversation with random settings."""
 
 import random
 
@@ -68,7 +68,7 @@ def check(request: Request, events: list[Event], n_ctx: int) -> Finished:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.some(2)
-def test_random_conversations_keep_every_promise(opened, tmp_path, seed):
+def test_every_answer_of_random_conversations_holds_all_invariants(opened, tmp_path, seed):
     target = tiny.write(tmp_path / "target.gguf", seed=1)
     draft = tiny.write(tmp_path / "draft.gguf", seed=2, like=1)
     rng = random.Random(seed)

@@ -1,4 +1,4 @@
-"""What loading reads, and what it leaves over when it fails halfway."""
+"""Loading: what it prefills and offers, and that it frees everything when it fails."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Conversations and questions of any length in a context that is far too small for them."""
+"""Conversations and questions that exceed the context by far."""
 
 import random
 
@@ -101,7 +101,7 @@ def watch(vocab):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_leaving_out_what_is_hopeless_changes_nothing_but_the_time(seed):
+def test_dropping_oversized_turns_first_changes_only_the_time(seed):
     rng = random.Random(seed)
     budget = 20_000
     lengths = [rng.choice((10, 500, 9000, 16_000, 26_000, 40_000, 90_000)) for _ in range(9)]

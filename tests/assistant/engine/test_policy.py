@@ -1,4 +1,4 @@
-"""Who decides what a round proposes."""
+"""`Policy`: whether the user's mode or the controller decides what a round proposes."""
 
 from assistant.decoding.lookahead.controller import SHORT, Controller
 from assistant.decoding.lookahead.forecast import Reason
@@ -26,7 +26,7 @@ def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
     assert policy("auto", machine=None).plan(31).budget == 0
 
 
-def test_sps_proposes_at_least_one_where_there_is_room():
+def test_sps_proposes_at_least_one_token():
     assert policy("sps").plan(31).min_proposals == 1
     assert policy("auto").plan(31).min_proposals == 0
 
@@ -36,7 +36,7 @@ def ways(pending, context=400):
     return [PrefillOption(context, pending), *restart_options(context)]
 
 
-def test_the_draft_reads_what_it_would_earn_back_and_no_more_than_may_be_lost():
+def test_the_draft_prefills_only_what_pays_and_what_may_be_lost():
     assert under_way().next_prefill(ways(SHORT + 1), 200)[:2] == (400, SHORT + 1)
     assert under_way().next_prefill(ways(SHORT), 200) is None  # it does that within a round
     assert under_way().next_prefill(ways(100_000), 200).pending == 16  # a little first
@@ -53,7 +53,7 @@ def test_a_user_who_wants_sps_has_the_draft_read():
     assert policy("ars").next_prefill(ways(100_000), 200) is None
 
 
-def test_the_reason_tells_a_likely_guess_from_a_pause():
+def test_the_reason_distinguishes_a_likely_proposal_from_a_pause():
     plan = policy().plan(31)
     plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
     assert plan.reason is Reason.LIKELY

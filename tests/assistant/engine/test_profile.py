@@ -1,4 +1,4 @@
-"""How a loaded pair is timed, with a clock that only moves when a model computes."""
+"""`Profile`: the measurement of a loaded pair, on a clock that only evaluations advance."""
 
 from statistics import median
 
@@ -40,7 +40,7 @@ def noisy(seed=7, deviation=0.8):
     return lambda: float(np.exp(rng.normal(0, deviation)))
 
 
-def test_a_measurement_finds_what_rounds_take_in_evaluations_of_one_token():
+def test_a_measurement_gives_costs_as_ratios_to_one_token():
     profile = Machine().profile()
     profile.measure()
     plain_s = 0.004 * 5
@@ -97,7 +97,7 @@ def test_where_the_machine_is_too_noisy_what_is_typical_decides():
 
 
 @pytest.mark.parametrize("deviation", [0.06, 0.2, 0.5])
-def test_the_error_that_is_stated_is_the_error_that_is_made(deviation):
+def test_the_stated_error_of_an_estimate_is_its_actual_error(deviation):
     """On busy machines as well: two samples alone would not know how far apart they may be."""
     errors = []
     for seed in range(60):
@@ -170,7 +170,7 @@ def test_a_draft_is_sampled_however_slow_the_machine():
     assert {1, 2} <= {*profile.seconds[1]}
 
 
-def test_no_evaluation_begins_once_time_is_over():
+def test_no_measurement_begins_after_the_time_limit():
     machine = Machine(kernel=lambda width: 0.05 * width)
     machine.profile().measure()
     assert machine.now < MEASURING_S + SHALLOW * 0.05 + 32 * 0.05 + 0.1

@@ -1,4 +1,4 @@
-"""A race: lanes that share weights, take turns fairly, and say what each would say alone."""
+"""A race: lanes share weights, take turns fairly, and emit what each would emit alone."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +38,7 @@ def race(setup) -> Race:
     return Race(lanes, request())
 
 
-def test_every_lane_says_what_it_says_alone(race):
+def test_every_lane_emits_what_it_emits_alone(race):
     with running() as (engine, received):
         engine.submit(race)
         received.until(RaceOver)
@@ -70,7 +70,7 @@ def test_clocks_of_unfinished_lanes_never_differ_by_more_than_a_step(race):
             del clocks[lap.lane]
 
 
-def test_figures_are_of_the_own_clock_alone(race):
+def test_the_figures_of_a_lane_are_of_its_own_clock(race):
     with running() as (engine, received):
         engine.submit(race)
         received.until(RaceOver)
@@ -137,7 +137,7 @@ def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
         assert received.of(Finished, 0)[1].stop is Stop.LENGTH
 
 
-def test_cancel_while_loading_is_told(race):
+def test_a_cancel_while_a_race_loads_is_reported(race):
     with running() as (engine, received):
         real = received.emit
 
@@ -151,7 +151,7 @@ def test_cancel_while_loading_is_told(race):
         assert received.until(Failed, RaceOver).kind == "Cancelled"
 
 
-def test_steering_the_chat_does_not_reach_a_race(race):
+def test_an_update_of_the_chat_does_not_change_a_race(race):
     with running() as (engine, received):
         engine.submit(replace(race, request=request(max_tokens=100)))
         received.until(LaneEvent)

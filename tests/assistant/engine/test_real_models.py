@@ -1,4 +1,4 @@
-"""Greedy decoding with real weights: ArS and SpS say the same, or part at a near-tie."""
+"""Greedy decoding with real weights: ArS and SpS emit the same, or part at a near-tie."""
 
 import numpy as np
 import pytest

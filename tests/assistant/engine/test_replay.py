@@ -1,4 +1,4 @@
-"""The shipped rounds over answers that real models have given: `python -m tests.tools.replay`."""
+"""`Rounds` over recorded answers of real models: `python -m tests.tools.replay`."""
 
 import json
 

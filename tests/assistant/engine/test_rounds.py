@@ -1,4 +1,4 @@
-"""The rounds of an answer as they are planned."""
+"""`Rounds` as the controller and the user's keys plan them."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_an_answer_that_the_controller_plans_has_the_law_of_the_target(rule):
     assert max(lookaheads) > 0
 
 
-def test_a_key_that_is_pressed_within_a_round_takes_effect_in_the_next():
+def test_a_mode_that_changes_within_a_round_takes_effect_in_the_next():
     """Any order of keys: each reason is that of the round's own draft."""
     control, tokens = Control("auto"), [*range(50)] * 4
     policy, drafter = Policy(control, Controller(Costs(CHEAP, {}))), Cascade(ModeChanger(control))
@@ -59,12 +59,12 @@ def test_a_key_that_is_pressed_within_a_round_takes_effect_in_the_next():
     assert reasons > CHOSEN.keys()
 
 
-def test_an_answer_that_nothing_can_propose_to_says_so():
+def test_without_a_source_the_reason_says_so():
     rounds = Rounds(Toy(2, 3), [1], Cascade(), CoupledRule(0), greedy, Policy(Control("sps"), None))
     assert next(iter(rounds)).forecast.reason is Reason.NO_SOURCE
 
 
-def test_a_sampling_that_a_key_changes_counts_from_the_next_row_until_it_is_taken_back():
+def test_a_sampling_override_applies_from_the_next_row_until_it_is_removed():
     control, logits = Control("ars"), np.arange(3, dtype=np.float32)
     warped = warp_of(ask(sampling=Sampling(1, 0, 1)), control)
     for changed, kept in ((None, 3), (Sampling(0), 1), (Sampling(1, 2, 1), 2), (None, 3)):
@@ -73,7 +73,7 @@ def test_a_sampling_that_a_key_changes_counts_from_the_next_row_until_it_is_take
 
 
 @pytest.mark.parametrize("kind", ["token", "block"])
-def test_without_a_seed_each_answer_has_chance_of_its_own(kind):
+def test_without_a_seed_two_answers_draw_different_numbers(kind):
     """Two of 128 tosses are the same in 1 of 2**128 runs."""
     coin, request = Row(np.array([0, 1]), np.array([0.5, 0.5])), ask(seed=None, rule=kind)
     rules = [rule_of(request) for _ in range(2)]

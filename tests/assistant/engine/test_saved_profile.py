@@ -1,4 +1,4 @@
-"""What was measured and observed is saved, in one private file."""
+"""The profile is saved in one private file, and survives damage to it."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
     assert other.widths
 
 
-def test_a_target_alone_has_a_curve(tmp_path):
+def test_without_a_draft_its_steps_cost_infinity(tmp_path):
     costs = prepared(model(), None, tmp_path).costs
     assert 0 < costs.verify(7) < costs.draft(1)
 
@@ -147,7 +147,7 @@ def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
     assert [notes.get(f"note {number}") for number in (1, 2, 3, 4)] == [1, None, 3, 4]
 
 
-def test_a_cancel_passes_and_leaves_no_trace(tmp_path):
+def test_a_cancelled_measurement_saves_nothing(tmp_path):
     target = model()
     target.stop_after = 3
     with pytest.raises(Cancelled):

@@ -1,4 +1,4 @@
-"""Answers that are thought about: both parts distinguished, whatever ends either."""
+"""Answers with thoughts: thought and answer stay apart, whatever ends either."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def answer(assistant, request):
     return events[-1], answering.tokens(events)
 
 
-def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(assistant):
+def test_a_thought_is_closed_at_its_budget_and_the_answer_follows(assistant):
     end, tokens = answer(assistant, REQUEST)
     assert end.stats.thought_tokens == 12 + len("</think>")
     assert [token.part for token in tokens].count("marker") >= len("</think>")
@@ -36,7 +36,7 @@ def test_a_thought_that_had_its_share_is_closed_and_the_answer_follows(assistant
     assert "</think>" not in end.thought + end.text
 
 
-def test_without_a_budget_all_is_thought_and_off_means_no_thought(assistant):
+def test_without_a_budget_the_thought_goes_on_and_off_means_none(assistant):
     end, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
     assert end.text == ""
     assert end.stats.thought_tokens == 40
@@ -45,7 +45,7 @@ def test_without_a_budget_all_is_thought_and_off_means_no_thought(assistant):
     assert off.text
 
 
-def test_an_answer_stopped_in_its_thought_goes_on_there_and_all_of_it_counts(assistant):
+def test_an_answer_stopped_in_its_thought_continues_there(assistant):
     whole, _ = answer(assistant, REQUEST)
     cut, _ = answer(assistant, replace(REQUEST, max_tokens=5))
     assert (cut.text, cut.stop) == ("", Stop.LENGTH)
@@ -56,7 +56,7 @@ def test_an_answer_stopped_in_its_thought_goes_on_there_and_all_of_it_counts(ass
     assert rest.text == whole.text
 
 
-def test_a_stop_string_ends_the_answer_alone(assistant):
+def test_a_stop_string_in_a_thought_stops_nothing(assistant):
     whole, _ = answer(assistant, REQUEST)
     letter = next(each for each in whole.text if each in whole.thought)
     cut, _ = answer(assistant, replace(REQUEST, stop_strings=(letter,)))
@@ -64,7 +64,7 @@ def test_a_stop_string_ends_the_answer_alone(assistant):
     assert cut.text == whole.text[: whole.text.index(letter)]
 
 
-def test_a_model_that_cannot_think_says_so_and_answers(opened, tmp_path):
+def test_options_of_thinking_are_warned_about_on_a_model_without_it(opened, tmp_path):
     assistant = opened(tiny.write(tmp_path / "plain.gguf", stops=False))
     wishes = {"thinking": "on", "effort": "low", "thinking_budget": 3}
     told = list(assistant.reply(replace(REQUEST, **wishes), assistant.control))

@@ -1,4 +1,4 @@
-"""How fast engines run a file, and which of them is kept for it."""
+"""`engine_trial`: how fast each engine runs a file, and which one is chosen for it."""
 
 from pathlib import Path
 

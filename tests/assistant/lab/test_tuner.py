@@ -1,4 +1,4 @@
-"""A whole tuning with models made on the spot."""
+"""A whole tuning with tiny models."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A worker with the laboratories does their jobs, and those of a chat."""
+"""The laboratory's worker does the laboratory's jobs, and those of a chat."""
 
 from dataclasses import replace
 from typing import get_args

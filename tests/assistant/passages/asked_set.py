@@ -1,4 +1,4 @@
-"""120 questions to a folder in nine languages, and 20 it has no answer to, as a table."""
+"""A table of 120 questions to a folder in nine languages, and 20 that it cannot answer."""
 
 import asyncio
 import os

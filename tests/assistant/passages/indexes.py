@@ -1,4 +1,4 @@
-"""Bringing indexes up to date in tests."""
+"""Updates of a folder's index, for tests."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""80 questions and 20 tasks to a folder of 42 kinds of files, as a table."""
+"""A table of 80 questions and 20 tasks to a folder of 42 kinds of files."""
 
 import asyncio
 import base64

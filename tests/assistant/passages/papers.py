@@ -1,4 +1,4 @@
-"""PDF and docx files and notebooks, made on the spot."""
+"""PDF and docx files and notebooks, written by the tests."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Each kind of file is read as its lines: rows whole, text boxes once, hyphens as meant."""
+"""`file_lines`: the lines of each kind of file, with rows, text boxes and hyphens as meant."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A question finds what a folder says of it, best first, each thing once, or nothing."""
+"""`finding`: the passages of a folder that fit a question, best first, each once, or none."""
 
 import os
 

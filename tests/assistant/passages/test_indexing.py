@@ -1,4 +1,4 @@
-"""An index is kept up, and no folder, however hostile, brings down more than a file of it."""
+"""The index of a folder is kept up to date, and a hostile file costs only itself."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""In a folder of files as people have them, questions and tasks find the row with its header."""
+"""In a folder of 42 kinds of files questions and tasks find the row with its header."""
 
 from tests.assistant.passages.kinds_set import answers
 

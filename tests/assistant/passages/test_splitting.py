@@ -1,4 +1,4 @@
-"""A text is cut into passages of whole lines, where it is cut best, and its line numbers hold."""
+"""`splitting`: passages of whole lines, cut where it is best, with right line numbers."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A folder is walked in time, whatever its .gitignore says, and as git would."""
+"""`walking`: a folder is walked in bounded time, and ignores what git ignores."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What is indexed of words: their stems, the parts of names, and nothing that says nothing."""
+"""`words`: the terms that are indexed: stems, parts of names, and no stop words."""
 
 import pytest
 

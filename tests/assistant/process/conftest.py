@@ -1,4 +1,4 @@
-"""A pair with so much context that no answer of LONG tokens ends before the test does."""
+"""A pair with so long a context that an answer of LONG tokens outlasts its test."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What becomes of a connection in a process that may open none."""
+"""A script that tries to open a connection after landlock has forbidden it."""
 
 import socket
 

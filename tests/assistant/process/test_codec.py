@@ -1,4 +1,4 @@
-"""Whatever the two processes say arrives as it was said, and nothing else does."""
+"""The messages of both processes arrive unchanged, and anything else is refused."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""A worker that ends has copies made of the models that it has used."""
+"""A worker that ends has the models copied that it has used."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Each way to die has its sentence, in which the user reads what to do."""
+"""`crash_message`: one sentence for each way in which a worker dies."""
 
 import re
 import signal

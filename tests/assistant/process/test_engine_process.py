@@ -1,4 +1,4 @@
-"""What becomes of jobs: each is done in its turn, and every stream ends once."""
+"""`EngineProcess`: jobs are done in order, and every stream ends once."""
 
 import asyncio
 import os

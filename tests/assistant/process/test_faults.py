@@ -1,4 +1,4 @@
-"""Whatever becomes of the worker, the user gets a sentence, and the next prompt an answer."""
+"""A worker that dies, hangs or garbles costs one job, which fails in a sentence."""
 
 import asyncio
 import os

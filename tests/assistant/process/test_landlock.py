@@ -1,4 +1,4 @@
-"""The engine's process can open no connection, where the system can see to that."""
+"""The worker can open no connection, where the system has landlock."""
 
 import sys
 from pathlib import Path

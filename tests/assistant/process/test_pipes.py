@@ -1,4 +1,4 @@
-"""Through the pipes the engine does what it does in this process."""
+"""An engine that is reached by pipes does what an engine in this process does."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What an engine does for its callers, in this process or in its own."""
+"""The promises of an engine to its callers, in this process and in its own."""
 
 from collections.abc import Iterator
 from pathlib import Path

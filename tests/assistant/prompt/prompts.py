@@ -1,4 +1,4 @@
-"""Chat templates, and conversations made of them."""
+"""Chat templates, and conversations for them."""
 
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Conversations to tokens: what a user typed stays text, whatever it looks like."""
+"""`ChatTokens`: what a user typed stays text, whatever it looks like."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The context budget: which turns a prompt still has room for."""
+"""`context`: which turns of a conversation fit into a prompt."""
 
 import pytest
 

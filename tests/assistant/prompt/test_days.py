@@ -1,4 +1,4 @@
-"""The day of a question: the model reads it once a day, and no cached prefix is lost by it."""
+"""The day of a question stands once a day in the prompt, and breaks no cached prefix."""
 
 from itertools import pairwise
 

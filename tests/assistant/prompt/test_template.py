@@ -1,4 +1,4 @@
-"""Chat templates by strangers: rendered when they work, replaced and announced when they do not."""
+"""Chat templates of strangers: used where they work, else replaced with a warning."""
 
 import pytest
 

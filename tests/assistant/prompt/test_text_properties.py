@@ -1,4 +1,4 @@
-"""What holds for every text, however it is cut, and for every conversation."""
+"""Properties of decoded text and of prompts for random texts, cuts and conversations."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Thoughts: told from answers however the text is cut, with nothing lost and nothing mixed up."""
+"""Thoughts and answers are separated however the text is cut, with nothing lost."""
 
 from itertools import combinations, pairwise
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Tools in prompts: as the template writes them, or in words; and never as control tokens."""
+"""Tools in prompts: as the template writes them, else in words; never as control tokens."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""An endpoint on a free port, its engine in a separate process."""
+"""An endpoint on a free port, with its engine in a process of its own."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Requests that the tests of other servers make, and what these servers have to answer."""
+"""The cases of other servers' tests are answered as those servers answer them."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is understood of messages and tools, and what is refused of them, by name."""
+"""`conversation_schema`: which messages and tools are understood, and which are refused."""
 
 import json
 from functools import partial

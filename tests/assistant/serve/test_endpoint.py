@@ -1,4 +1,4 @@
-"""What OpenAI's own client gets from the endpoint, and what others do to it."""
+"""Chat completions, as OpenAI's own client gets them, and clients that misbehave."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The endpoint against clients that do not know HTTP, or know it too well."""
+"""The endpoint's guard: hosts, origins, oversized bodies and slow clients."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""Gaps in a text: what llama.cpp's clients and OpenAI's ask for, and what they get."""
+"""`/infill` and completions with a suffix: prompts, caching and the clients' fields."""
 
 import json
 import urllib.request

@@ -1,4 +1,4 @@
-"""Thoughts over HTTP: beside the answer, as other servers tell them."""
+"""Thoughts over HTTP: beside the answer, in the fields of other servers."""
 
 from contextlib import contextmanager
 

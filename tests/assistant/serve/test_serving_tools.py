@@ -1,4 +1,4 @@
-"""Calls of tools over HTTP, as OpenAI's own client reads them."""
+"""Tool calls over HTTP, as OpenAI's own client reads them."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Files that are sent with a question, and the message that a model reads."""
+"""Attachments: which files are read, and the message that the model gets."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A conversation without a screen: nothing that was said or shown is lost."""
+"""`ChatSession`: questions, answers and branches are saved, and nothing shown is lost."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Passages before a question have numbers for good, and an answer's sources are those it cites."""
+"""Passages keep their numbers, and the sources of an answer are those that it cites."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The days of questions: those on which they were stored, whatever day it is now."""
+"""A question has the day on which it was stored, whatever day it is now."""
 
 from collections.abc import Callable
 from dataclasses import replace

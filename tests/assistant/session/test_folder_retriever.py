@@ -1,4 +1,4 @@
-"""Questions about folders: what is found stands before them, and what is not is said."""
+"""`folder_retriever`: the passages that fit stand before a question, and lacks are noted."""
 
 import asyncio
 import os

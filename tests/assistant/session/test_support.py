@@ -1,4 +1,4 @@
-"""What of an answer its passages do not support is said, and struck out where it is cited."""
+"""`support`: statements and citations that the passages do not support are marked."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is typed and not sent: it stays where it was typed, whatever happens."""
+"""`unsent_text`: typed text stays with its conversation until it is sent."""
 
 import pytest
 

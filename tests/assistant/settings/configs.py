@@ -1,4 +1,4 @@
-"""A config.toml as it is understood."""
+"""The settings of a config.toml, and its faults."""
 
 from pathlib import Path
 

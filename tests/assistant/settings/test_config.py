@@ -1,4 +1,4 @@
-"""`config.toml`: what it may say, what beats it, and how a fault is explained."""
+"""`config.toml`: allowed values, precedence, and the sentence for each fault."""
 
 import json
 import os

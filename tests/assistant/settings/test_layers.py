@@ -1,4 +1,4 @@
-"""What counts when a key is set in several places, and what of it the program keeps."""
+"""`Layers`: which of several values of a key is in force, and which choices are saved."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The tables of tools in `config.toml`: what they mean, and what is wrong with them."""
+"""The tables of folders and servers in `config.toml`, and their faults."""
 
 from pathlib import Path
 

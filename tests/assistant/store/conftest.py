@@ -1,4 +1,4 @@
-"""Stores on disk for the tests, and the rights of somebody who is not root."""
+"""Stores on disk, closed at the end of a test, and the rights of an ordinary user."""
 
 import os
 import shutil

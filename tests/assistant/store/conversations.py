@@ -1,4 +1,4 @@
-"""Conversations to fill a store with."""
+"""Conversations with traces and figures, to fill a store with."""
 
 import sqlite3
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is stored beside texts can be read as it was stored, or the chats of today are lost."""
+"""Blobs that earlier versions stored can be read."""
 
 import json
 import zlib

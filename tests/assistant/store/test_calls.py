@@ -1,4 +1,4 @@
-"""Thoughts and calls of tools in the store: with their answers, wherever those go."""
+"""Thoughts and tool calls are stored, deleted and restored with their answers."""
 
 import pytest
 

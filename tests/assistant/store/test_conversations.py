@@ -1,4 +1,4 @@
-"""Conversations: the list of them, their branches, and what goes with them."""
+"""Conversations in the store: their list, their branches, deletion and restoration."""
 
 from concurrent.futures import ThreadPoolExecutor
 

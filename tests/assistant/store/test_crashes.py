@@ -1,4 +1,4 @@
-"""Programs that are killed, and those that share a store. SPECCHAT_KILLS=200 kills more often."""
+"""Killed programs, and programs that share a store. SPECCHAT_KILLS=200 kills more often."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""One store in two programs: nothing that is said in either is lost."""
+"""Two programs use one store, and lose nothing of each other's."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What models have read of conversations goes when one of these is deleted for good."""
+"""KV snapshots are deleted when a conversation is deleted for good."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The package that talks to servers takes a second to load, which no test should wait for."""
+"""The package `mcp` is imported once, as this takes a second."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""A server that is odd in some way: `odd_server.py CASE [ARGUMENT]`. See `CASES` at the end.
+"""An MCP server with one fault: `odd_server.py CASE [ARGUMENT]`. See `CASES` at the end.
 
 It speaks the protocol by hand, so that it can break it, and starts at once.
 """

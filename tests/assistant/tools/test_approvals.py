@@ -1,4 +1,4 @@
-"""What may run unasked: exactly what the user approved, and nothing once that is in doubt."""
+"""Approvals: a tool runs unasked only as the user approved it, and never when in doubt."""
 
 import stat
 import subprocess

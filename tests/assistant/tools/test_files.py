@@ -1,4 +1,4 @@
-"""The tools that read folders: what the user named, and nothing outside it."""
+"""The tools that read folders: only the folders that the user named."""
 
 import asyncio
 import json

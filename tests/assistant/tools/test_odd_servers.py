@@ -1,4 +1,4 @@
-"""What servers do that they should not: limited, refused and told, never executed unasked."""
+"""MCP servers that misbehave are limited, refused and reported."""
 
 import asyncio
 import os

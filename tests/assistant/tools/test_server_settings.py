@@ -1,4 +1,4 @@
-"""Settings of servers: what cannot be used is refused before anything is started or contacted."""
+"""Settings of MCP servers: unusable ones are refused before anything starts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Servers that work, by their standard streams and by HTTP; addresses that are not contacted."""
+"""`Toolbox`: MCP servers by standard streams and HTTP, their secrets and addresses."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A machine of its own for every test: empty places, no hub in reach, no package index."""
+"""An empty machine for every test: no models, no hub, no package index."""
 
 import hashlib
 from pathlib import Path

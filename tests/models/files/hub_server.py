@@ -1,4 +1,4 @@
-"""A hub on this machine that can be told to misbehave."""
+"""A server that stands in for the hub, with chosen faults."""
 
 import hashlib
 import json

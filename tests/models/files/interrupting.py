@@ -1,4 +1,4 @@
-"""Downloads that end before they are whole."""
+"""Downloads that end before they are complete."""
 
 import signal
 import subprocess

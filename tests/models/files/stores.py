@@ -1,4 +1,4 @@
-"""Models laid out as other programs keep them, in the home of a user."""
+"""Models laid out as Ollama, LM Studio, Jan and GPT4All store them."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Headers that are remembered between starts."""
+"""`model_file.read_header`: GGUF headers that are cached between starts."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Files that only belong to another model: named for what they are, neither listed nor drafts."""
+"""Files that belong to another model are recognised, and neither listed nor drafts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A file of JSON that several programs change at the same time loses no change, and never hangs."""
+"""`disk.JsonFile`: concurrent changes of a JSON file are all kept, and no lock hangs."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Snapshots on disk: whole or none, private, bounded, and gone when they are discarded."""
+"""`snapshots`: each is whole or absent, private, bounded, and deleted on request."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""The same model in another quantisation is found by what the files say of themselves."""
+"""`locate.variant`: the same model in another quantisation, by what its files say."""
 
 from pathlib import Path
 

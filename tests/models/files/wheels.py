@@ -1,4 +1,4 @@
-"""Tiny wheels, made by hand."""
+"""Small wheels, written by the tests."""
 
 import zipfile
 from pathlib import Path

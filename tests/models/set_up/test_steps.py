@@ -1,4 +1,4 @@
-"""The steps of the set-up: what each runs, what is done once, and how its commands are heard."""
+"""The steps of `make`'s set-up: their commands, their output, and what is done once."""
 
 import ast
 import os

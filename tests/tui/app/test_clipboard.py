@@ -1,4 +1,4 @@
-"""Copying, with real programs instead of clipboard tools."""
+"""Copying to the clipboard, with real programs instead of clipboard tools."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every key on every screen: what is offered happens, and nothing unseen changes."""
+"""Every key on every screen: offered keys act, and others change nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain

@@ -1,4 +1,4 @@
-"""What is written to the terminal: all that has changed, and little else."""
+"""What is written to the terminal after a change: the changed cells, and little else."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""What the apps have in common: the last look at each line, what a crash says, and the ways out.
+"""The Textual app: safe lines, crash reports, threads, and every way to quit.
 
 Every way out frees the models; the real terminal is covered by the tests with a pty.
 """

@@ -1,4 +1,4 @@
-"""What the first frame waits for."""
+"""The first frame waits for no engine and no store."""
 
 import os
 import subprocess

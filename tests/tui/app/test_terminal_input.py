@@ -1,4 +1,4 @@
-"""What a terminal sends: nothing in a paste is a key, and lines that come at once are a paste."""
+"""Terminal input: a paste is text, never keys, with bracketed paste or without."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Textual's and Rich's private names: one module uses them, which mypy compares with theirs."""
+"""Private names of Textual and Rich are used in one module alone."""
 
 import ast
 from pathlib import Path

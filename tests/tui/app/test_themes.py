@@ -1,4 +1,4 @@
-"""The colours of every theme: what tells tokens apart can be read, what tells the focus is seen."""
+"""The colours of every theme: origins can be read, and the focus is seen."""
 
 from textual.color import Color
 from textual.style import Style

@@ -1,4 +1,4 @@
-"""A chat with tiny models, and what its tests watch it by."""
+"""The driver of a chat with tiny models."""
 
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence

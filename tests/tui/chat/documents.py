@@ -1,4 +1,4 @@
-"""Markdown in which anything may follow anything."""
+"""Random Markdown documents, in which anything may follow anything."""
 
 import random
 import re

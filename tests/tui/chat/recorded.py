@@ -1,4 +1,4 @@
-"""Answers as the real engine tells them, for widgets that show how they were decoded."""
+"""Recorded answers of a real engine, for widgets that show how text was decoded."""
 
 from pathlib import Path
 from typing import Any

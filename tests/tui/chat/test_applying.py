@@ -1,4 +1,4 @@
-"""A new version of an attached file in an answer is shown, written, and taken back."""
+"""The new version of an attached file is shown, written, and undone."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Attachments: picked by key presses, read from real files."""
+"""Attachments in the prompt: found by `@`, read, counted and removed."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What can be done to a conversation's turns, by their keys."""
+"""The actions on messages, by their keys: edit, delete, retry, copy, fork."""
 
 import pytest
 

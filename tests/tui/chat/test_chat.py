@@ -1,4 +1,4 @@
-"""The chat, by its keys, on real models."""
+"""The chat by its keys, with tiny models."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Turns and how one walks along them, by keys."""
+"""The conversation widget: focus, scrolling, and older messages."""
 
 import asyncio
 import re

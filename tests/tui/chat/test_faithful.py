@@ -1,4 +1,4 @@
-"""What the model said is what one reads: no visible character that it wrote is missing."""
+"""Formatted answers show every visible character that the model wrote."""
 
 import itertools
 

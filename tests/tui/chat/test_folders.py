@@ -1,4 +1,4 @@
-"""Asking a folder in the chat: attached by name, kept for the next question, sources shown."""
+"""Questions about folders in the chat: attachment, sources, and waiting."""
 
 import asyncio
 import stat

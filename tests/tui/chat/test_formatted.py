@@ -1,4 +1,4 @@
-"""Answers as Markdown: what a model wrote may neither hide nor run anything."""
+"""Answers as Markdown: formatted, highlighted, and never interpreted as markup."""
 
 from dataclasses import replace
 

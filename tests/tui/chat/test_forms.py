@@ -1,4 +1,4 @@
-"""Answers with JSON in the chat, by a schema that a file holds."""
+"""Answers with JSON in the chat, by a schema file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The token inspector, by its keys, on answers of the real engine."""
+"""The token inspector, by its keys, on answers of a real engine."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

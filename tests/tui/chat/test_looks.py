@@ -1,4 +1,4 @@
-"""How the chat looks, at two sizes."""
+"""Snapshots of the chat at two sizes."""
 
 import asyncio
 import time

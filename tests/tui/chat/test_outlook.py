@@ -1,4 +1,4 @@
-"""What is said of guessing: one claim at most, whose figures agree with its words."""
+"""The claim about speculation: one at most, whose figures agree with its words."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A text that grows: however it comes, its lines are those of the whole, and none is lost."""
+"""A growing text has the lines of the whole text, however it arrives."""
 
 import itertools
 import random

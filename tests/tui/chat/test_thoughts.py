@@ -1,4 +1,4 @@
-"""Thoughts in the chat: a line that is live, all of it at a key, and never in the answer."""
+"""Thoughts in the chat: one live line, opened by a key, never part of the answer."""
 
 from dataclasses import replace
 

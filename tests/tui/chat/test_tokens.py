@@ -1,4 +1,4 @@
-"""How tokens look by where they came from, while they stream and afterwards."""
+"""The style of tokens by their origin, while they stream and afterwards."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Calls of tools on the screen: asked about, decided by keys, shown with what they returned."""
+"""Tool calls in the chat: approval by keys, results, and the tools screen."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

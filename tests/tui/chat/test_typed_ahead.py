@@ -1,4 +1,4 @@
-"""Keys that open something with an input, and letters typed at once after them."""
+"""Letters that are typed right after a key go to the input that the key opens."""
 
 import pytest
 from textual.widgets import Input

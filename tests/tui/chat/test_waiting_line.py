@@ -1,4 +1,4 @@
-"""Prompts sent during an answer wait in line: none is lost, and none is sent unasked."""
+"""Prompts that are sent during an answer are queued: none is lost or sent unasked."""
 
 from pathlib import Path
 

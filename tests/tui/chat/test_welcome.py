@@ -1,4 +1,4 @@
-"""The first minute: what an empty conversation says and offers, and what the first colours mean."""
+"""The first screen of an empty conversation, and the explanation of the first colours."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Conversations made by hand, for the widgets that show them."""
+"""Conversations of stored messages, for the widgets that show them."""
 
 import time
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""The chat in the scrollback: what becomes of files, without a terminal."""
+"""The inline chat without a terminal: attachments, and the list of conversations."""
 
 from pathlib import Path
 from unittest.mock import Mock

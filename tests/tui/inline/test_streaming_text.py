@@ -1,4 +1,4 @@
-"""An answer for the scrollback: each of its lines is returned once, whatever the sizes."""
+"""`StreamingText`: each line of an answer is returned once, whatever the widths."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""`specchat prove` as a shell sees it, and what is said of what was found."""
+"""`specchat prove` as a shell sees it, and its verdicts."""
 
 import json
 import signal

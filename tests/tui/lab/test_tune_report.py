@@ -1,4 +1,4 @@
-"""What a tuning found, in words."""
+"""The report of a tuning."""
 
 from dataclasses import replace
 from pathlib import Path

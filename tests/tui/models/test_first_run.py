@@ -1,4 +1,4 @@
-"""What a user meets on a machine without a model, and how the first one is chosen."""
+"""The first start on a machine without a model, and the choice of one."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""From the settings to the files to load, the draft included."""
+"""Target and draft files are located from the settings."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The models screen: what is here, what serves, what fits, and what the keys do with it."""
+"""The models screen: its list, its roles, its downloads and its keys."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""A race as an engine once told it: events whose times are the same on every machine."""
+"""The events of a recorded race, with the same times on every machine."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is said at the end of a race."""
+"""The verdict at the end of a race."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a lane shows of what its model thinks."""
+"""Thoughts and unfinished answers in a lane."""
 
 from dataclasses import replace
 

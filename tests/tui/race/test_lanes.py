@@ -1,4 +1,4 @@
-"""What a user may write for the lanes of a race, and what each becomes."""
+"""The option that names the lanes of a race, and the lanes that it yields."""
 
 from dataclasses import replace
 from pathlib import Path

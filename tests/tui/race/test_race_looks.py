@@ -1,4 +1,4 @@
-"""How the outcome of a race looks, at two sizes, and that of one in which nothing was said."""
+"""Snapshots of the outcome of a race at two sizes."""
 
 import asyncio
 from collections.abc import Iterator

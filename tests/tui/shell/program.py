@@ -1,4 +1,4 @@
-"""The program as a shell starts it, and the targets and heat its tests give it."""
+"""The program as a shell starts it, in a process of its own or in this one."""
 
 import io
 import os

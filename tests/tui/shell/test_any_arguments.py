@@ -1,4 +1,4 @@
-"""Whatever is typed after `specchat`, it ends in an exit code that means something, and no bug."""
+"""Random arguments of `specchat` end in a documented exit code, and never in a bug."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""`specchat ask --chat`: a conversation that continues from one command to the next."""
+"""`specchat ask --chat`: a conversation that continues from command to command."""
 
 import json
 

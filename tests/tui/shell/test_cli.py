@@ -1,4 +1,4 @@
-"""The command line as a shell sees it: what it prints, where, and with which exit code."""
+"""The command line as a shell sees it: output, errors and exit codes."""
 
 import json
 import os

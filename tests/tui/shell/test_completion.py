@@ -1,4 +1,4 @@
-"""What a shell completes, and how it asks for that."""
+"""Shell completion, and the scripts that set it up."""
 
 import pytest
 

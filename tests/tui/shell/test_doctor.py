@@ -1,4 +1,4 @@
-"""What `specchat doctor` says of the engines."""
+"""`specchat doctor`: the report on the engines."""
 
 from assistant.engine import engine_choice
 from assistant.engine.engine_choice import EngineChoice

@@ -1,4 +1,4 @@
-"""`specchat edit`: what is rewritten is shown, and written only when it may be."""
+"""`specchat edit`: the rewrite is shown, and written only when it may be."""
 
 import io
 import signal

@@ -1,4 +1,4 @@
-"""What a command does about Ctrl-C while the engine works for it."""
+"""`engine_console`: Ctrl-C while the engine works for a command."""
 
 import asyncio
 import os

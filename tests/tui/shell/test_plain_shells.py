@@ -1,4 +1,4 @@
-"""Shells, pipes and terminals that offer little: what they get, and that it is said."""
+"""Shells, pipes and terminals with few capabilities."""
 
 import os
 import pty

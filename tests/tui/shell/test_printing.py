@@ -1,4 +1,4 @@
-"""What `specchat ask` writes to standard output."""
+"""`specchat ask` on standard output."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is learnt of acceptance, and from what."""
+"""`Acceptance`: the acceptance of each source, estimated from the rows of the rounds."""
 
 from dataclasses import replace
 
@@ -28,14 +28,14 @@ def test_overlap_is_the_probability_of_acceptance():
     assert row(0.5, 0.5).overlap(EMPTY) == 0
 
 
-def test_a_run_that_was_not_taken_is_judged_by_the_targets_row_where_it_would_have_begun():
+def test_an_unused_run_is_judged_by_the_targets_row_at_its_start():
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
     for _ in range(200):
         acceptance.observe(MISSED, [run])
     assert acceptance.estimate("suffix", 3) == pytest.approx(0.1, abs=0.01)
 
 
-def test_one_bucket_of_a_source_teaches_all_its_buckets_in_this_text_and_little_in_others():
+def test_one_bucket_changes_all_buckets_of_its_source_in_this_text_and_little_in_others():
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 4))
     for _ in range(20):
         acceptance.observe(MISSED, [run])
@@ -46,7 +46,7 @@ def test_one_bucket_of_a_source_teaches_all_its_buckets_in_this_text_and_little_
     assert acceptance.estimate("suffix", 3) < KNOWN["suffix"][3]
 
 
-def test_the_record_of_a_source_outlives_the_text_and_fades_in_time():
+def test_the_acceptance_of_a_source_outlives_the_text_and_fades():
     acceptance, run = Acceptance(), Run("suffix", (0, 0), (3, 3))
     for _ in range(20):
         acceptance.observe(MISSED, [run])
@@ -61,7 +61,7 @@ def test_the_record_of_a_source_outlives_the_text_and_fades_in_time():
     assert later.estimate("suffix", 5) == pytest.approx(usual, abs=0.01)
 
 
-def test_odds_are_learnt_and_not_the_coins_that_fell():
+def test_acceptance_is_estimated_from_rows_and_not_from_outcomes():
     acceptance, proposal = Acceptance(), Proposal(0, one_hot(0), "suffix", 5)
     accepted = Sampled(0, Origin.DRAFT, coin(0.25), proposal, 0.1)
     round_ = Round((accepted, Sampled(1, Origin.TARGET, coin(1.0))))
@@ -70,7 +70,7 @@ def test_odds_are_learnt_and_not_the_coins_that_fell():
     assert acceptance.estimate("suffix", 5) == pytest.approx(0.25, abs=0.01)
 
 
-def test_a_run_that_was_taken_is_judged_once():
+def test_a_used_run_is_judged_once():
     run, proposal = Run("suffix", (0,), (5,)), Proposal(0, one_hot(0), "suffix", 5)
     replaced = Sampled(1, Origin.RESIDUAL, coin(0.5), proposal, 0.9)
     round_ = Round((replaced,), (Rejected(proposal, coin(0.5), 0.9),))
@@ -98,7 +98,7 @@ def likely(acceptance: Acceptance) -> float:
     return acceptance.expected("model")
 
 
-def test_a_model_that_is_not_asked_is_expected_to_be_good_where_the_target_is_sure():
+def test_an_unused_model_is_expected_to_be_good_where_the_target_is_confident():
     acceptance = Acceptance()
     for margin in (9, 0, 9):
         for _ in range(100):
@@ -107,7 +107,7 @@ def test_a_model_that_is_not_asked_is_expected_to_be_good_where_the_target_is_su
     assert acceptance.optimistic("suffix") == Acceptance().optimistic("suffix")
 
 
-def test_a_model_that_was_worse_than_its_buckets_say_is_expected_to_be_so_in_the_rest_of_the_text():
+def test_a_model_worse_than_its_buckets_stays_so_for_the_rest_of_the_text():
     acceptance, bad = Acceptance(), Proposal(0, one_hot(0), "model", 5)
     for _ in range(100):
         acceptance.observe(sure(5, bad, odds=0.3), ())
@@ -117,7 +117,7 @@ def test_a_model_that_was_worse_than_its_buckets_say_is_expected_to_be_so_in_the
     assert acceptance.estimate("model", 5) > 0.4
 
 
-def test_the_less_is_known_the_more_is_hoped():
+def test_the_optimistic_estimate_falls_towards_the_expected_one_with_observations():
     acceptance, proposal = Acceptance(), Proposal(0, one_hot(0), "model", 5)
     ahead = [acceptance.optimistic("model") - likely(acceptance)]
     for _ in range(30):

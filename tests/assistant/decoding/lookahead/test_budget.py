@@ -1,4 +1,4 @@
-"""How much speculation may lose in an answer."""
+"""`Budget`: how many evaluations speculation may lose in an answer."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_an_answer_may_lose_the_allowance_and_a_share_of_its_tokens(tokens, lost
 
 @pytest.mark.parametrize("lost", [-2.0, 0.0, 0.3, 5.0])
 @pytest.mark.parametrize("tokens", [0, 10, 80, 100, 1000])
-def test_with_caution_a_short_answer_may_lose_less_and_a_long_one_as_much(tokens, lost):
+def test_the_cautious_budget_is_smaller_for_short_answers_alone(tokens, lost):
     most = CAUTIOUS_ALLOWANCE + CAUTIOUS_SHARE * tokens
     assert left(tokens, lost, cautious=True) == pytest.approx(
         max(0.0, min(left(tokens, 0.0), most) - lost)

@@ -1,4 +1,4 @@
-"""The controller on paper machines: what pays is found, little is lost, and it says why."""
+"""`Controller` on simulated machines: it finds what pays, loses little, and gives its reasons."""
 
 import pytest
 
@@ -26,57 +26,57 @@ def decoded(machine, text, draft=1.0, rounds=600):
     return decode(Controller(costs(machine, draft)), text, costs(machine, draft), rounds)
 
 
-def test_a_machine_that_likes_batches_copies_long_runs_of_good_copies():
+def test_where_batches_are_cheap_long_runs_are_copied():
     outcome = decoded(FLAT, Text(copied=lambda i: ALWAYS))
     assert sum(outcome.proposed[100:]) / len(outcome.proposed[100:]) > 20
     assert outcome.speedup > 6
 
 
-def test_a_staircase_is_climbed_to_its_edges():
+def test_the_width_is_at_an_edge_of_a_stepped_cost_curve():
     outcome = decoded(STAIRS, Text(copied=lambda i: 0.8))
     usual = max(set(outcome.proposed[300:]), key=outcome.proposed[300:].count)
     assert usual + 1 in (4, 16)
     assert outcome.speedup > 1.3
 
 
-def test_copies_that_are_never_right_are_not_taken_and_cost_next_to_nothing():
+def test_copies_that_are_never_accepted_are_given_up_at_little_cost():
     outcome = decoded(STAIRS, Text(copied=lambda i: 0.0))
     assert sum(outcome.proposed[100:]) == 0
     assert outcome.seconds <= outcome.ars_s * (1 + SHARE) + 1.2 * ALLOWANCE
 
 
-def test_copies_that_become_good_are_taken_again_without_having_been_tried():
+def test_copies_that_become_good_are_proposed_again_without_a_trial():
     outcome = decoded(STAIRS, Text(copied=lambda i: 0.0 if i < 300 else ALWAYS))
     assert sum(outcome.proposed[150:300]) == 0
     assert sum(1 for k in outcome.proposed[400:] if k >= 3) > 160
 
 
-def test_a_cheap_good_model_is_asked_for_many_rows():
+def test_a_cheap_good_draft_proposes_many_tokens():
     outcome = decoded(FLAT, Text(modelled=lambda i: 0.9))
     assert outcome.speedup > 2
     assert sum(outcome.proposed[100:]) / len(outcome.proposed[100:]) > 4
 
 
-def test_a_model_that_does_not_pay_is_asked_seldom():
+def test_a_draft_that_does_not_pay_is_used_seldom():
     outcome = decoded(STEEP, Text(modelled=lambda i: 0.3), draft=4)
     assert outcome.reads < 0.05 * len(outcome.proposed)
     assert outcome.speedup > 1 / (1 + SHARE) - 0.01
 
 
-def test_a_model_that_begins_to_pay_is_found_out():
+def test_a_draft_that_begins_to_pay_is_used_again():
     outcome = decoded(FLAT, Text(modelled=lambda i: 0.0 if i < 500 else ALWAYS), rounds=1000)
     assert sum(1 for k in outcome.proposed[200:500] if k == 0) > 240
     assert sum(1 for k in outcome.proposed[-200:] if k) > 120
 
 
-def test_the_model_goes_on_where_copies_run_dry():
+def test_the_draft_proposes_where_no_copy_is_offered():
     text = Text(copied=lambda i: ALWAYS if i % 2 else None, modelled=lambda i: 0.9)
     outcome = decoded(FLAT, text)
     assert outcome.reads > 300
     assert outcome.speedup > 3
 
 
-def test_no_round_stakes_more_than_may_be_lost_yet():
+def test_no_round_stakes_more_than_the_budget_of_the_answer_so_far():
     """At first nobody can afford the bargain of thirty-two for the price of eight and a half."""
     dear = {1: 1.0, 2: 1.5, 4: 2.5, 8: 8.0, 32: 8.5}
     outcome = decoded(dear, Text(copied=lambda i: 0.98, bucket=7), rounds=200)
@@ -85,7 +85,7 @@ def test_no_round_stakes_more_than_may_be_lost_yet():
     assert max(prices) > 1 + ALLOWANCE
 
 
-def test_little_is_staked_until_the_target_is_sure_of_its_own_tokens():
+def test_little_is_staked_until_the_target_is_confident():
     """A hopeless draft costs a short answer in which the target hesitates next to nothing."""
     lost = {}
     for sure in (2, 9):
@@ -105,7 +105,7 @@ def test_the_gain_of_one_answer_pays_for_no_loss_in_the_next():
     assert sum(short.proposed[12:]) == 0
 
 
-def test_a_new_text_is_believed_soon_whatever_others_were_like():
+def test_the_acceptance_in_a_new_text_is_learnt_fast():
     machine = Text(copied=lambda i: ALWAYS)
     known, real = Controller(costs(STAIRS)), costs(STAIRS)
     tried = {}
@@ -123,7 +123,7 @@ def reading(known, context=100, more=200):
     return known.next_prefill([PrefillOption(context, context), *restart_options(context)], more)
 
 
-def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
+def test_the_speed_of_other_answers_does_not_prevent_a_prefill_for_this_one():
     known = Controller(costs(FLAT))
     decode(known, Text(copied=lambda i: ALWAYS), costs(FLAT), rounds=600)
     assert reading(known) is None  # copies do as well here
@@ -132,7 +132,7 @@ def test_how_fast_other_answers_were_is_no_reason_not_to_read_for_this_one():
     assert reading(known)
 
 
-def test_a_draft_that_cannot_afford_the_whole_text_waits_for_an_answer_as_long_as_it_reads():
+def test_a_draft_whose_prefill_is_too_dear_starts_with_the_end_of_the_text():
     known, waited = Controller(costs(FLAT, 2.0)), 0
     while not (chosen := reading(known, context=300)) and waited < 100:
         decode(known, Text(), costs(FLAT), rounds=1)
@@ -141,7 +141,7 @@ def test_a_draft_that_cannot_afford_the_whole_text_waits_for_an_answer_as_long_a
     assert waited == chosen.context == chosen.pending == 16
 
 
-def test_the_time_a_draft_has_saved_buys_it_more_to_prefill():
+def test_the_time_that_a_draft_has_saved_pays_for_longer_prefills():
     known, lengths = Controller(costs(FLAT, 2.0)), []
     decode(known, Text(), costs(FLAT, 2.0), rounds=20)
     for _ in range(12):
@@ -164,7 +164,7 @@ def test_the_prefill_of_the_draft_is_owed():
 
 @pytest.mark.parametrize("dearer", [0.5, 1.0, 2.0, 3.0, 4.5, 6.0, 9.0])
 @pytest.mark.parametrize("context", [20, 60, 200])
-def test_a_reading_is_begun_only_if_it_can_be_finished_and_a_guess_be_made(dearer, context):
+def test_a_prefill_of_the_draft_begins_only_if_it_can_end_with_a_proposal(dearer, context):
     real = costs(FLAT, dearer)
     known, pending, read = Controller(costs(FLAT, dearer)), context, 0
     decode(known, Text(), costs(FLAT), rounds=8)
@@ -196,7 +196,7 @@ def test_a_round_that_was_much_faster_than_expected_is_no_gain():
 
 
 @pytest.mark.parametrize("slower", [0.5, 0.8, 1.0, 1.25, 2.0])
-def test_rounds_that_propose_nothing_promise_nothing_however_the_machine_changes(slower):
+def test_plain_rounds_forecast_no_speedup_however_the_machine_changes(slower):
     """Their pace on a machine that had become slower was taken for what guessing would gain."""
     controller = Controller(costs(FLAT))
     real = Costs({width: slower * seconds for width, seconds in FLAT.items()}, {})
@@ -208,7 +208,7 @@ def test_rounds_that_propose_nothing_promise_nothing_however_the_machine_changes
 
 
 @pytest.mark.parametrize("slower", [0.5, 1.0, 2.0])
-def test_guesses_that_are_taken_promise_to_gain_however_the_machine_changes(slower):
+def test_accepted_proposals_forecast_a_speedup_however_the_machine_changes(slower):
     controller = Controller(costs(FLAT))
     real = Costs({width: slower * seconds for width, seconds in FLAT.items()}, {})
     decode(controller, Text(copied=lambda i: 0.9), real, 50)
@@ -217,7 +217,7 @@ def test_guesses_that_are_taken_promise_to_gain_however_the_machine_changes(slow
     assert controller.forecast(plan).speedup > 1
 
 
-def test_the_cost_and_the_acceptance_of_a_guess_explain_why_none_is_made():
+def test_the_forecast_of_a_pause_has_cost_and_acceptance_of_a_proposal():
     controller = Controller(costs(STEEP, draft=4))
     text = Text(modelled=lambda i: 0.4)
     decode(controller, text, costs(STEEP, draft=4), rounds=50)
@@ -228,7 +228,7 @@ def test_the_cost_and_the_acceptance_of_a_guess_explain_why_none_is_made():
 
 @pytest.mark.parametrize("chance", [0.0, 0.3, 0.6, 0.9, 0.98])
 @pytest.mark.parametrize("machine", [FLAT, STEEP, STAIRS], ids=["flat", "steep", "stairs"])
-def test_a_repeated_evaluation_is_weighed_and_never_loses_time(machine, chance):
+def test_where_a_rejection_repeats_evaluations_speculation_never_loses_time(machine, chance):
     real = Costs(machine, {})
     text = Text(copied=lambda i: chance)
     outcome = decode(Controller(Costs(machine, {})), text, real, 300, repeats=True)
@@ -239,7 +239,7 @@ def test_a_repeated_evaluation_is_weighed_and_never_loses_time(machine, chance):
         assert sum(outcome.proposed) < 0.1 * 300
 
 
-def test_an_evaluation_is_booked_at_the_width_it_had_with_what_was_evaluated_again():
+def test_the_cost_of_an_evaluation_counts_the_recomputed_tokens_in_its_width():
     known = costs(STEEP)
     controller, real = Controller(known), Costs(STEEP, {})
     for _ in range(20):

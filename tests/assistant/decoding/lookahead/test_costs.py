@@ -1,4 +1,4 @@
-"""The cost curves: what was measured, what lies between, and what rounds teach."""
+"""`Costs`: measured cost curves, interpolation, and corrections by the rounds of an answer."""
 
 from math import inf, nan
 from random import Random
@@ -44,7 +44,7 @@ def test_costs_that_are_no_durations_or_lack_that_of_one_token_are_refused(wrong
             Costs(MEASURED, wrong)
 
 
-def test_without_a_draft_a_step_takes_forever_and_nothing_is_learnt_of_it():
+def test_without_a_draft_a_step_costs_infinity():
     costs = Costs(MEASURED, {})
     costs.observe_draft(1, 0.02)
     assert costs.draft(1) == inf
@@ -102,7 +102,7 @@ def test_a_width_that_was_measured_wrongly_is_fixed_alone():
 
 
 @pytest.mark.parametrize("nonsense", [0.0, -1.0, nan, inf])
-def test_a_clock_that_was_set_teaches_nothing(nonsense):
+def test_impossible_durations_are_ignored(nonsense):
     costs = Costs(MEASURED, MEASURED)
     for _ in range(ROUNDS):
         costs.observe_verify(1, nonsense)
@@ -110,7 +110,7 @@ def test_a_clock_that_was_set_teaches_nothing(nonsense):
     assert costs.verify(1) == costs.draft(1) == MEASURED[1]
 
 
-def test_the_target_and_the_draft_learn_apart():
+def test_the_costs_of_the_draft_change_nothing_of_the_targets():
     costs = Costs(MEASURED, MEASURED)
     for _ in range(ROUNDS):
         costs.observe_draft(1, 1.0)
@@ -118,7 +118,7 @@ def test_the_target_and_the_draft_learn_apart():
     assert costs.draft(1) > 0.8
 
 
-def test_a_machine_that_is_at_rest_again_is_so_for_a_width_that_was_seen_once():
+def test_a_calm_machine_is_recognised_also_at_widths_that_were_observed_once():
     """Measured beside others: one of these evaluations takes a seventh of that now."""
     known = Costs({1: 7.0, 2: 8.4, 4: 12.2}, {})
     known.observe_verify(2, 1.2)
@@ -127,7 +127,7 @@ def test_a_machine_that_is_at_rest_again_is_so_for_a_width_that_was_seen_once():
     assert [known.verify(n) for n in (2, 4)] == pytest.approx([1.2, 1.74], rel=0.1)
 
 
-def test_one_step_of_the_draft_that_took_for_minutes_does_not_end_guessing():
+def test_one_draft_step_of_minutes_does_not_end_speculation():
     """As while a laptop sleeps: what was lost was lost once, and the next step is risked again."""
     costs = Costs(MEASURED, MEASURED)
     costs.observe_draft(1, 300.0)

@@ -1,4 +1,4 @@
-"""What an answer may take longer than ArS, whatever machine, text and draft: the shipped turn."""
+"""`Rounds` exceed ArS by no more than is promised, whatever the machine, text and draft."""
 
 import random
 from itertools import pairwise
@@ -148,7 +148,7 @@ def test_no_answer_loses_more_than_was_promised_with_any_wrong_costs(costs, is_m
 @pytest.mark.parametrize("name", ["two cores, 16-bit", "16-bit, slim draft", "flat"])
 @pytest.mark.parametrize("prompt", [60, 300])
 @pytest.mark.some(3)
-def test_a_good_draft_is_read_bit_by_bit_and_pays(name, prompt):
+def test_a_good_draft_is_prefilled_in_chunks_and_pays(name, prompt):
     verify, draft = MACHINES[name]
     speedups = []
     for seed in range(4):
@@ -159,7 +159,7 @@ def test_a_good_draft_is_read_bit_by_bit_and_pays(name, prompt):
     assert geometric_mean(speedups) > 1.25
 
 
-def test_a_bad_draft_is_read_less_and_less_from_answer_to_answer_and_after_a_load():
+def test_a_bad_draft_is_used_less_from_answer_to_answer_and_after_a_load():
     verify, draft = MACHINES["16-bit, slim draft"]
 
     def share(acceptance):

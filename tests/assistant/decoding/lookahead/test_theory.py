@@ -1,4 +1,4 @@
-"""From which acceptance rate on a lookahead pays."""
+"""The formulas of `theory`: break-even acceptance rate, best lookahead, cheapest proposal."""
 
 import pytest
 
@@ -16,7 +16,7 @@ TOKEN_S = 0.04
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 15, 31])
 @pytest.mark.parametrize("round_s", [TOKEN_S, 0.05, 0.07, 0.079])
-def test_at_the_break_even_a_round_takes_ars_as_long_as_it_takes(k, round_s):
+def test_at_the_break_even_rate_a_round_is_as_fast_as_ars(k, round_s):
     rate = break_even(k, round_s, TOKEN_S)
     assert expected_tokens(rate, k) * TOKEN_S == pytest.approx(round_s, rel=1e-4)
 
@@ -26,12 +26,12 @@ def test_a_round_that_takes_longer_than_all_its_tokens_never_pays():
     assert break_even(1, 0.08, TOKEN_S) == 1
 
 
-def test_the_best_lookahead_leaps_over_a_dear_width_to_a_cheap_one():
+def test_the_best_lookahead_skips_a_dear_width():
     verify = {1: 0.04, 2: 0.075, 3: 0.11, 4: 0.08}
     assert best_lookahead(0.9, verify, 0.0) == (3, pytest.approx(3.439 * 0.04 / 0.08))
 
 
-def test_when_nothing_pays_the_best_lookahead_is_none_at_all():
+def test_where_nothing_pays_the_best_lookahead_is_0():
     assert best_lookahead(0.9, {1: 0.04, 2: 0.08, 4: 0.16}, 0.0) == (0, 1.0)
     assert best_lookahead(0.9, {1: 0.04, 2: 0.05, 4: 0.06}, 0.04) == (0, 1.0)
 
@@ -45,7 +45,7 @@ def test_when_nothing_pays_the_best_lookahead_is_none_at_all():
         {1: 0.04, 2: 0.08, 16: 0.64},
     ],
 )
-def test_guesses_right_less_often_than_the_cheapest_costs_lose_at_every_lookahead(verify, step_s):
+def test_proposals_accepted_less_often_than_their_least_cost_never_pay(verify, step_s):
     curve = Curve(verify)
     cost = cheapest(curve, step_s)
     for k in range(1, LONGEST_WEIGHED + 1):

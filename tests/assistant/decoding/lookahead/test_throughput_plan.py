@@ -1,4 +1,4 @@
-"""What a draft is made of, proposal by proposal."""
+"""`ThroughputPlan`: which offers it takes, and how many of their tokens."""
 
 import pytest
 
@@ -32,20 +32,20 @@ def run(length: int, bucket: int = 5) -> Run:
     return Run("suffix", tuple(range(length)), (bucket,) * length)
 
 
-def test_a_step_that_costs_more_than_one_token_is_taken_for_those_after_it():
+def test_a_dear_width_is_passed_for_a_cheaper_one_after_it():
     """From width 1 to 3 nothing pays here; at 4 three likely tokens come for 0.9."""
     plan = weighing({1: 1.0, 2: 1.9, 3: 2.8, 4: 2.0, 5: 3.0, 8: 6.0})
     assert len(plan.next([run(31)]).tokens) == 3
 
 
-def test_of_two_offers_the_one_worth_more_is_taken():
+def test_the_offer_with_more_expected_tokens_per_second_is_taken():
     good = weighing(FLAT, acceptance={"model": 0.2})
     assert isinstance(good.next([run(8), Rows("model")]), Run)
     poor = weighing(FLAT, acceptance={"suffix": 0.1, "model": 0.95})
     assert poor.next([run(8), Rows("model")]) == Rows("model")
 
 
-def test_the_proposals_already_included_count_for_the_next_one():
+def test_a_proposal_is_weighed_by_the_chance_that_those_before_it_survive():
     """The eighth token of a chain survives too seldom, although each by itself is likely."""
     plan = weighing(STAIRS, acceptance={"model": 0.7}, draft=2)
     count = 0
@@ -55,7 +55,7 @@ def test_the_proposals_already_included_count_for_the_next_one():
     assert plan.expected_tokens == pytest.approx(sum(0.7**i for i in range(count + 1)))
 
 
-def test_a_row_with_poor_evidence_ends_the_draft_before_a_token_is_drawn():
+def test_a_row_of_a_poor_bucket_ends_the_draft_before_a_token_is_drawn():
     plan = weighing(FLAT)
     assert plan.next([Rows("model")])
     assert not plan.include(Rows("model"), 0)
@@ -63,12 +63,12 @@ def test_a_row_with_poor_evidence_ends_the_draft_before_a_token_is_drawn():
     assert plan.reads == [0]
 
 
-def test_nothing_is_taken_that_does_not_pay():
+def test_an_offer_that_does_not_pay_is_not_taken():
     assert weighing(STEEP).next([run(8), Rows("model")]) is None
     assert weighing(FLAT, acceptance={"suffix": 0.0}).next([run(8)]) is None
 
 
-def test_a_source_with_much_to_read_is_not_waited_for():
+def test_a_source_that_must_read_much_first_is_not_used():
     assert weighing(FLAT).next([Rows("model", 65)]) is None
     assert weighing(FLAT).next([Rows("model", 2)])
 
@@ -83,19 +83,19 @@ def test_a_lookahead_that_the_user_demands_is_proposed_even_at_a_loss():
     assert plan.include(Rows("model"), 0)
 
 
-def test_a_pause_proposes_nothing_and_still_notes_what_was_on_offer():
+def test_a_pause_proposes_nothing_and_records_the_offers():
     plan = weighing(FLAT, pause=Reason.SPENT)
     assert plan.next([run(8)]) is None
     assert plan.runs == (run(8),)
 
 
-def test_a_table_is_weighed_by_what_a_row_takes():
+def test_a_table_is_weighed_by_the_cost_of_its_rows():
     for machine, is_taken in ((FLAT, True), ({1: 0.001, 32: 0.002}, False)):
         offered = ThroughputPlan(Costs(machine, {}), Known(bigram=0.8), 31).next([Rows("bigram")])
         assert bool(offered) is is_taken
 
 
-def test_there_are_never_more_proposals_than_room():
+def test_proposals_never_exceed_the_budget():
     plan = weighing(FLAT, budget=7, acceptance={"suffix": 0.99})
     assert len(plan.next([run(7)]).tokens) == 7
     assert plan.budget == 0
@@ -110,7 +110,7 @@ def settled(machine) -> Costs:
     return known
 
 
-def test_a_round_stakes_no_more_than_it_may():
+def test_a_round_stakes_no_more_than_its_limit():
     sure = Known(suffix=0.99, model=0.8)
     plan = ThroughputPlan(settled(FLAT), sure, 31, patience=64, limit_s=1.21)
     assert len(plan.next([run(31)]).tokens) == 7  # verify width 8 takes 0.2 longer than 1
@@ -120,13 +120,13 @@ def test_a_round_stakes_no_more_than_it_may():
     assert enough.next([Rows("model")]) == Rows("model")
 
 
-def test_little_is_staked_on_what_was_measured_and_never_seen():
+def test_little_is_staked_on_costs_that_no_round_has_confirmed():
     unseen = weighing(FLAT, limit_s=1.2, acceptance={"suffix": 0.99})
     assert 0 < len(unseen.next([run(31)]).tokens) < 7
     assert weighing(FLAT, limit_s=1.2).next([Rows("model", 1)]) is None
 
 
-def test_no_row_is_asked_for_once_those_before_took_what_the_round_may():
+def test_no_further_row_is_drafted_once_the_limit_of_the_round_is_spent():
     now = [0.0]
     known, model = settled(FLAT), Known(model=0.99)
     plan = ThroughputPlan(known, model, 31, patience=64, limit_s=3.0, clock=lambda: now[0])

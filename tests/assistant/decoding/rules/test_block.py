@@ -1,4 +1,4 @@
-"""What the block rule has over the token rule, by enumeration, and its edges.
+"""The block rule accepts more than the token rule, by enumeration; and its edge cases.
 
 That its output has the target's law is in `test_exactness`.
 """
@@ -43,7 +43,7 @@ class Coin(Toy):
         return self._row
 
 
-def test_the_example_of_the_paper():
+def test_the_example_of_the_block_papers_section_2_is_reproduced():
     """Sun et al., section 2: 10/9 tokens with the token rule, 11/9 with the block rule."""
     third = Fraction(1, 3)
     target, draft = Coin(third, 2 * third), Coin(2 * third, third)
@@ -51,7 +51,7 @@ def test_the_example_of_the_paper():
 
 
 @pytest.mark.parametrize("source", [modelled, *STEPWISE])
-def test_it_accepts_no_fewer_whatever_the_draft_is(source):
+def test_the_block_rule_accepts_no_fewer_whatever_the_draft(source):
     gains = []
     for seed, style in itertools.product(range(5), ("full", "zeros")):
         token, block = both(Toy(3, seed, style), source(Toy(3, seed + 300, "full")), 2)
@@ -65,13 +65,13 @@ def test_it_accepts_no_fewer_whatever_the_draft_is(source):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_with_one_proposal_it_is_the_token_rule(seed):
+def test_with_one_proposal_the_block_rule_is_the_token_rule(seed):
     target, drafter = Toy(4, seed, "zeros"), modelled(Toy(4, seed + 40), 4)
     laws = [law_of_round(rule, target, drafter, 1) for rule in (TokenRule, BlockRule)]
     assert laws[0] == laws[1]
 
 
-def test_a_beginning_is_kept_with_the_probability_of_its_share():
+def test_a_prefix_is_accepted_with_the_probability_of_its_share():
     target, draft = Toy(3, 21), Toy(3, 22)
     law = law_of_acceptance(BlockRule, target, modelled(draft), 3)
     for length in (1, 2, 3):
@@ -85,7 +85,7 @@ def test_a_beginning_is_kept_with_the_probability_of_its_share():
         assert sum(p for accepted, p in law.items() if accepted >= length) == kept
 
 
-def test_nothing_is_read_after_a_token_that_the_target_forbids():
+def test_no_target_row_is_read_after_a_forbidden_token():
     target, draft = row_of([1, 0]), row_of([HALF, HALF])
 
     def rows():
@@ -118,7 +118,7 @@ def test_equal_rows_are_accepted_whatever_rounding_makes_of_them():
         assert verdict.accepted == 3
 
 
-def test_numbers_near_0_divide_nothing_by_0():
+def test_probabilities_near_0_cause_no_division_by_0():
     tiny = Row(np.array([0, 1]), np.array([5e-324, 1.0]))
     with np.errstate(all="raise", under="ignore"):
         for target, draft in itertools.product((tiny, one_hot(0), one_hot(1)), repeat=2):

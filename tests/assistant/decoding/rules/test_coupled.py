@@ -59,7 +59,7 @@ def sps(target, drafter, seed, plan, warp=keep_all, start=()):
 
 
 @pytest.mark.parametrize("warp", [keep_all, best_two, repeats_halved, *map(tempered, (0, 0.3, 2))])
-def test_sps_says_what_ars_says_whatever_the_lookahead(warp):
+def test_sps_emits_what_ars_emits_whatever_the_lookahead(warp):
     target, drafter = Toy(5, 1), modelled(Toy(5, 2), 5)
     accepted = 0
     for seed in range(3):
@@ -83,7 +83,7 @@ class Hindsight(Cascade):
 
 
 @pytest.mark.parametrize("drafter", [Cascade, Hindsight])
-def test_sps_says_what_ars_says_whatever_the_plan_and_even_if_it_looks_at_what_was_drawn(drafter):
+def test_sps_emits_what_ars_emits_even_if_the_plan_sees_the_drawn_token(drafter):
     target, lengths = Toy(4, 3), set()
     sources = (
         Parrot(4),
@@ -107,7 +107,7 @@ def test_the_coupled_draw_of_an_equal_draft_is_always_accepted():
             assert round_.accepted == 3
 
 
-def test_another_seed_says_something_else_and_the_same_one_the_same():
+def test_another_seed_gives_another_text_and_the_same_one_the_same():
     texts = [tuple(ars(Toy(5, 1), seed)) for seed in (1, 2, 3, 1)]
     assert len(set(texts)) == 3
     assert texts[0] == texts[3]
@@ -136,7 +136,7 @@ def test_draws_along_the_seeds_have_the_law_of_the_row():
     assert agrees(drawn, dict(zip(ROW.ids.tolist(), ROW.probs.tolist(), strict=True)))
 
 
-def test_long_rows_are_drawn_from_in_blocks_that_change_nothing(monkeypatch):
+def test_the_block_size_changes_no_draw(monkeypatch):
     rng = np.random.default_rng(4)
     row = Row(np.arange(0, 300, 3), rng.random(100) ** 4)
     rule = CoupledRule(2)

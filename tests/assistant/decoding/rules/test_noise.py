@@ -1,4 +1,4 @@
-"""The noise is a function of seed, position and token, and looks like chance in all three.
+"""`Noise` is a function of seed, position and token, and independent along each of them.
 
 False alarms below 1e-7 each; see `chi_square`.
 """
@@ -43,7 +43,7 @@ def cells(numbers, count):
 
 
 @pytest.mark.parametrize("along", [along_tokens, along_positions, along_seeds, along_diagonals])
-def test_it_is_exponential_and_neighbours_are_independent(along):
+def test_noise_is_exponential_and_neighbours_are_independent(along):
     for start in (0, 7):
         numbers = along(start)
         assert (numbers > 0).all()
@@ -60,7 +60,7 @@ def test_token_and_position_are_not_confused():
     assert len(np.unique(table)) == table.size
 
 
-def test_a_token_has_the_same_number_in_whatever_company():
+def test_the_noise_of_a_token_does_not_depend_on_the_other_tokens():
     of_nine = Noise(9)
     alone = [of_nine.exponentials(4, np.array([token]))[0] for token in (0, 17, 151_935)]
     assert of_nine.exponentials(4, np.array([0, 17, 151_935])).tolist() == alone
@@ -74,7 +74,7 @@ def test_any_integer_is_a_seed():
 
 
 @pytest.mark.parametrize("word", [0, 1, 2**52, 2**53 - 2, 2**53 - 1])
-def test_every_word_gives_a_positive_finite_number(monkeypatch, word):
+def test_every_random_word_gives_a_positive_finite_number(monkeypatch, word):
     monkeypatch.setattr(coupled, "_mixed", lambda words: np.full_like(words, word << 11))
     (number,) = Noise(1).exponentials(0, np.array([7]))
     assert 0 < number < 40

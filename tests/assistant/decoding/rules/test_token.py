@@ -1,4 +1,4 @@
-"""The token rule at its edges; its law is enumerated in `test_exactness`."""
+"""The token rule's edge cases; its law is enumerated in `test_exactness`."""
 
 from fractions import Fraction
 

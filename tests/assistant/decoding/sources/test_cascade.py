@@ -1,4 +1,4 @@
-"""What is offered to a plan, of what the sources of a cascade have."""
+"""`Cascade`: the offers of several sources to one plan."""
 
 from types import SimpleNamespace
 
@@ -40,7 +40,7 @@ def proposed(cascade, budget=9):
     return cascade.propose([5, 6], FixedPlan(budget), greedy, CoupledRule(0).draw).tokens
 
 
-def test_each_source_reads_the_context_before_a_draft_whichever_is_asked():
+def test_every_source_reads_the_context_before_a_draft():
     first, second = Copied("first", 1), Copied("second", 2)
     assert proposed(Cascade(first, second), 2) == (1, 1)
     assert first.have_read == second.have_read == (5, 6)
@@ -52,7 +52,7 @@ def test_a_run_is_offered_up_to_the_first_token_that_the_constraint_forbids():
     assert proposed(Cascade(Copied("copy", 3, 1), mask=mask_of(1, 2))) == ()
 
 
-def test_the_beginning_of_a_run_has_no_more_certain_tokens_than_tokens():
+def test_a_cut_run_has_no_more_certain_tokens_than_tokens():
     run = Run("form", (1, 2, 3), (0, 1, 2), certain=2)
     assert [run.first(count).certain for count in range(4)] == [0, 1, 2, 2]
     assert run.first(1) == Run("form", (1,), (0,), certain=1)
@@ -65,7 +65,7 @@ def rounds_of(tokens, mask):
     )  # fmt: skip
 
 
-def test_a_constraint_goes_before_a_forced_token():
+def test_a_constraint_takes_precedence_over_a_forced_token():
     """Where it leaves one token, that one comes; where it leaves none, none does."""
     tokens = [5]
     next(iter(rounds_of(tokens, mask_of(only=7))))

@@ -1,4 +1,4 @@
-"""What follows an old text while it is edited: where it goes on, and with what replaced."""
+"""`EditSource`: it proposes the rest of an old text while its new version is written."""
 
 import re
 
@@ -118,7 +118,7 @@ def test_lines_that_are_indented_further_stay_so():
     assert offered(f"{deeper}            if item > maxc:\n", budget=16) == " " * 16 + "count"
 
 
-def test_the_place_after_the_alignment_counts_more_than_any_other():
+def test_the_position_after_the_alignment_is_preferred():
     old = "".join(f"a = b\n{name} = 1\n" for name in ("one", "two", "three"))
     new = "a = b\none = 1\n"
     assert offered(f"{new}a = b\n", old, 4) == "two = 1"
@@ -134,7 +134,7 @@ def test_a_replacement_that_is_only_proposed_is_followed_and_not_learnt():
     assert offered("def best(items", ahead=ahead, budget=1) == " maxc"
 
 
-def test_the_evidence_is_how_many_words_were_as_expected():
+def test_the_bucket_of_an_edit_is_the_number_of_matching_words():
     known = Tokens()
     source, tokens = EditSource(3 * OLD, 0, known.piece, known.tokenize), known.tokenize(3 * OLD)
     for read in range(1, 150):
@@ -163,7 +163,7 @@ def test_the_offer_of_an_edit_depends_on_the_tokens_alone(old, new, budget, firs
     assert one is None or 1 <= len(one.tokens) == len(one.buckets) <= budget
 
 
-def test_within_a_character_that_is_cut_in_two_tokens_nothing_is_offered():
+def test_nothing_is_offered_inside_a_character_of_several_tokens():
     known = Tokens()
     known.pieces += [b"n", *(bytes([each]) for each in "é".encode())]
     source = EditSource("né = 1\n", 0, known.piece, known.tokenize)

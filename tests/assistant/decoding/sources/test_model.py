@@ -1,4 +1,4 @@
-"""A model as a source: what it reads, and how sure it is."""
+"""`ModelSource`: how much of a text the draft model reads."""
 
 import pytest
 
@@ -18,14 +18,14 @@ def source(model):
     return ModelSource(model, VocabularyMapping.by_number(model.n_vocab, model.n_vocab), WINDOW)
 
 
-def test_of_a_long_new_text_the_end_is_read(source):
+def test_the_draft_reads_only_the_end_of_a_long_new_text(source):
     text = [i % 97 for i in range(200)]
     source.read(text)
     assert source.pending(text) == WINDOW
     assert source.seen(text) == text[-WINDOW:]
 
 
-def test_a_text_that_grows_is_read_on_until_the_context_is_full(source, model):
+def test_a_growing_text_is_read_further_until_the_context_is_full(source, model):
     text = [i % 97 for i in range(50)]
     for _ in range(300):
         source.read(text)
@@ -36,7 +36,7 @@ def test_a_text_that_grows_is_read_on_until_the_context_is_full(source, model):
     assert len(source.seen(text)) < model.n_ctx
 
 
-def test_another_text_is_read_from_its_own_beginning(source):
+def test_another_text_is_read_from_its_start(source):
     first = [i % 97 for i in range(200)]
     source.read(first)
     source.row(first, greedy)

@@ -1,4 +1,4 @@
-"""What the conversation offers to continue itself with, and the automaton that finds it."""
+"""`SuffixSource` proposes what followed the same tokens before; `Automaton` finds them."""
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -75,7 +75,7 @@ def offered(tokens, budget=4, ahead=()):
     return source.offer([*tokens, *ahead], budget)
 
 
-def test_there_is_no_offer_where_there_is_no_room():
+def test_an_empty_budget_gets_no_offer():
     assert offered([1, 2, 1, 2], budget=0) is None
 
 
@@ -83,7 +83,7 @@ def match(length, followers=1):
     return SuffixMatch(0, length, 0, followers)
 
 
-def test_evidence_grows_along_a_run():
+def test_buckets_grow_along_a_run():
     buckets = offered([*range(60), *range(30)], budget=8).buckets
     assert buckets == (
         match_bucket(match(30)),
@@ -124,7 +124,7 @@ def is_telling(part, text):
 
 @settings(max_examples=100)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
-def test_reading_on_is_reading_from_the_start(texts):
+def test_reading_in_parts_equals_reading_at_once(texts):
     source = SuffixSource()
     context = []
     for text in texts:
@@ -150,7 +150,7 @@ def test_offering_changes_nothing():
     assert source.offer([1, 2, 3, 1, 2], 4) == before
 
 
-def test_its_row_is_the_first_token_of_its_offer():
+def test_the_row_of_a_suffix_source_is_the_first_token_of_its_offer():
     source = SuffixSource()
     source.read([1, 2, 3, 1, 2])
     row, own = source.row([1, 2, 3, 1, 2], lambda logits, history: None)
@@ -158,7 +158,7 @@ def test_its_row_is_the_first_token_of_its_offer():
     assert len(source.row([1, 2, 3, 1, 2, 9], lambda logits, history: None)[0].ids) == 0
 
 
-def test_the_answer_to_a_gap_continues_what_stands_before_it():
+def test_an_infill_is_proposed_from_the_text_before_its_gap():
     before, after, mark = [1, 2, 3, 4, 1, 2], [7, 8, 9], 99
     source, prompt = InfillSource([*after, *before], 10), [*before, *after, mark]
     for answer, expected in ([], (3, 4)), ([7, 8], (9, 1)):

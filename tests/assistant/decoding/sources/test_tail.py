@@ -1,4 +1,4 @@
-"""What is left after a rejected token."""
+"""`TailSource`: after a rejection it proposes the rest of the rejected draft again."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_the_proposals_of_a_tail_have_no_tail():
     assert offered(source, 7, 9) is None
 
 
-def test_evidence_grows_with_every_token_that_comes_true():
+def test_buckets_grow_with_every_token_of_the_tail_that_came_true():
     source = tail(1, 2, 3, 4, 5, 6, 7)
     run = source.offer([*CONTEXT, 1, 2, 0], 9)
     assert run.buckets == tuple(tail_bucket(2, behind) for behind in range(4))
@@ -71,7 +71,7 @@ def test_evidence_grows_with_every_token_that_comes_true():
     assert tail_bucket(2, 9) == tail_bucket(99, 9) == 9
 
 
-def test_a_cascade_tells_its_tail_what_it_proposed():
+def test_a_cascade_hands_its_proposals_to_the_tail():
     text = [1, 2, 3, 4, 5, 6, 7, 1, 2]
     cascade = Cascade(SuffixSource(), TailSource())
     first = cascade.propose(text, FixedPlan(4), None, None)

@@ -1,4 +1,4 @@
-"""What stored answers offer to continue with; the tables say what counting by hand says."""
+"""`NgramSource` and its tables, compared with counting by hand."""
 
 import os
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""What is learnt of stored answers is private, and goes when they go."""
+"""The tables of stored answers are private, and are deleted with the answers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Answers as a run would have measured them."""
+"""Benchmark answers with chosen figures."""
 
 from assistant.lab.bench.answers import Measured, RunAnswer
 from assistant.stats import Stats

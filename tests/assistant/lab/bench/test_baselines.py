@@ -1,4 +1,4 @@
-"""Rows made of counts."""
+"""The baselines of the benchmark: rows that are counted frequencies."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Figures from answers: ratios by question, intervals, an order in which drift cancels."""
+"""The comparison of systems: ratios by question, intervals, and an order that cancels drift."""
 
 from math import log
 

@@ -1,4 +1,4 @@
-"""The papers' tables come out right from known answers."""
+"""The tables of the papers, computed from known answers."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Benchmark files are read as they are."""
+"""The readers of HumanEval and Spec-Bench."""
 
 import json
 

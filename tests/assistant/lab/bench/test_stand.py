@@ -1,4 +1,4 @@
-"""Systems in lockstep: each as if it were alone, and all at the same place at any time."""
+"""Systems that are measured in lockstep: each answers as if alone, and none runs ahead."""
 
 from dataclasses import replace
 from itertools import pairwise

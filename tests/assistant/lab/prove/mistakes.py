@@ -1,4 +1,4 @@
-"""Deliberate mistakes on a small example, which samples must find; and the rules, which hold."""
+"""Decoding with deliberate mistakes, which samples must find, and the correct rules."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A proof of real files: it holds for what is right, and breaks where something is wrong."""
+"""The proof of real files: it passes a sound pair and finds each kind of mistake."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""Samples are held against their law by a bound that is never too small, and find mistakes."""
+"""Samples compared with their law by a bound that is never too small."""
 
 from itertools import product
 from math import factorial, log, prod
@@ -38,7 +38,7 @@ def test_a_token_of_probability_zero_proves_a_mistake():
     assert p_bound({0: 10}, {0: 1.0}) == 1
 
 
-def test_the_law_is_that_of_the_target_by_the_chain_rule():
+def test_samples_have_the_law_of_the_target_by_the_chain_rule():
     texts = product(range(3), repeat=TOKENS)
     expected = {
         text: prod(TARGET[a][b] / 10 for a, b in zip((0, *text), text, strict=False))

@@ -1,1 +1,1 @@
-"""Workers that do not do what they should."""
+"""Workers that misbehave in one way each."""

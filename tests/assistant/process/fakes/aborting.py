@@ -1,4 +1,4 @@
-"""Dies as llama.cpp does, until it is told not to."""
+"""A worker that aborts as llama.cpp does, unless ABORTS is `never`."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Talks nonsense."""
+"""A worker that writes bytes that are no message."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Gives signs of life and never ends a job."""
+"""A worker that sends signs of life and never ends a job."""
 
 import os
 

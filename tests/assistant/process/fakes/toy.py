@@ -1,4 +1,4 @@
-"""A worker that knows one kind of job more than a chat's: all that another kind takes."""
+"""A worker with one kind of job beyond those of a chat."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Answers with a form from real evaluations of tiny models, whose every token is chance."""
+"""Answers under a constraint, of tiny models whose tokens are random."""
 
 import json
 
@@ -68,12 +68,12 @@ def test_the_tokens_that_a_constraint_fixes_are_proposed_and_never_rejected(assi
     assert end(events).stats.masked_rows >= len(tokens(events))
 
 
-def test_an_answer_stops_where_its_form_is_complete_without_another_evaluation(assistant):
+def test_an_answer_stops_where_its_constraint_is_complete_without_another_evaluation(assistant):
     said = end(ask(assistant, Constraint("regex", "abc"), "ars", None))
     assert (said.text, said.stop, said.stats.rounds) == ("abc", Stop.STOP_TOKEN, 3)
 
 
-def test_an_answer_that_is_cut_in_mid_form_says_so(assistant):
+def test_an_answer_that_is_cut_within_its_constraint_is_incomplete(assistant):
     cut = end(ask(assistant, SCHEMA, max_tokens=5))
     assert (cut.stop, cut.complete) == (Stop.LENGTH, False)
     stopped = end(ask(assistant, SCHEMA, stop_strings=('"age"',)))
@@ -82,7 +82,7 @@ def test_an_answer_that_is_cut_in_mid_form_says_so(assistant):
     assert (exactly.text, exactly.complete) == ("abcde", True)
 
 
-def test_a_continued_answer_ends_the_form_that_it_began(assistant):
+def test_a_continued_answer_completes_the_constraint(assistant):
     begun = Message("assistant", '{"name": "Bo')
     said = end(ask(assistant, SCHEMA, messages=(Message("user", "?"), begun)))
     assert is_person(begun.content + said.text)
@@ -119,7 +119,7 @@ def test_a_continued_answer_ends_the_form_that_it_began(assistant):
         (Constraint("grammar", "root ::= " + "(" * 5000), "cannot be used: "),
     ],
 )
-def test_a_form_that_cannot_be_used_is_refused_in_a_sentence(assistant, form, why):
+def test_an_unusable_constraint_is_refused_in_a_sentence(assistant, form, why):
     with pytest.raises(UsageError) as refused:
         ask(assistant, form)
     assert why in str(refused.value)
@@ -136,16 +136,16 @@ def test_a_form_that_cannot_be_used_is_refused_in_a_sentence(assistant, form, wh
         {"type": "integer", "multipleOf": 10**7},
     ],
 )
-def test_whole_numbers_that_nothing_rounds_are_used(assistant, schema):
+def test_integers_that_are_enforced_exactly_are_accepted(assistant, schema):
     ask(assistant, Constraint("schema", json.dumps(schema)), max_tokens=1)
 
 
-def test_a_form_that_can_never_be_complete_ends_in_a_sentence(assistant):
+def test_a_constraint_that_can_never_be_complete_is_refused(assistant):
     nested = '{"properties": {"a": {"$ref": "#"}}, "required": ["a"], "type": "object"}'
     with pytest.raises(UsageError, match="The form is too complex to continue: "):
         ask(assistant, Constraint("schema", nested))
 
 
-def test_a_form_is_not_longer_than_can_be_understood():
+def test_a_constraint_of_more_than_a_million_characters_is_refused():
     with pytest.raises(UsageError, match=r"1,000,001 characters; the limit is 1,000,000"):
         Constraint("regex", "a" * 1_000_001)

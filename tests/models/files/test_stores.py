@@ -1,4 +1,4 @@
-"""Model files of every program on a machine are found in place, each once, and never changed."""
+"""`stores`: models of other programs are found in place, each once, and never changed."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a chat owes a user who looks elsewhere, or writes elsewhere."""
+"""Bell and notification after a long answer, and the prompt in an editor."""
 
 import stat
 from pathlib import Path

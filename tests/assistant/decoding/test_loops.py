@@ -1,4 +1,4 @@
-"""What the loop tells of the tests that its rule made: uniforms, thresholds and origins."""
+"""`speculative_round` reports uniforms, thresholds and origins as its rule computed them."""
 
 from fractions import Fraction
 
@@ -38,7 +38,7 @@ def committed(rule, draft, *rows):
     return speculative_round(written, written, [], FixedPlan(3), lambda row, _: row, rule)[0]
 
 
-def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
+def test_the_block_rule_reports_the_threshold_of_each_prefix_that_it_tested():
     draft = draft_of((0, 0, 1), (EVEN, EVEN, EVEN))
     # Uniforms from the longest on, and one for the token after what is kept.
     round_ = committed(BlockRule(FixedUniforms(0.9, 0.9, 0.9, 0.5)), draft, *[LEANING] * 4)
@@ -48,7 +48,7 @@ def test_the_block_rule_tells_the_threshold_of_each_beginning_that_it_tried():
     assert all(each.target_row is LEANING for each in round_.rejected)
 
 
-def test_a_token_accepted_with_its_successor_needed_no_uniform():
+def test_a_token_accepted_with_its_successor_has_no_uniform():
     draft = draft_of((0, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
     first, second, _ = committed(
@@ -58,7 +58,7 @@ def test_a_token_accepted_with_its_successor_needed_no_uniform():
     assert (second.uniform, second.threshold) == (0.9, 1)
 
 
-def test_a_token_that_the_target_forbids_needed_no_uniform_and_hides_those_after_it():
+def test_a_forbidden_token_has_no_uniform_and_those_after_it_no_target_row():
     draft = draft_of((1, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
     forbidden, behind = committed(BlockRule(FixedUniforms(0.0)), draft, *[certain] * 3).rejected
@@ -66,7 +66,7 @@ def test_a_token_that_the_target_forbids_needed_no_uniform_and_hides_those_after
     assert (behind.target_row, behind.uniform, behind.threshold) == (None, None, None)
 
 
-def test_the_token_rule_compares_with_no_threshold_of_its_own():
+def test_the_token_rule_reports_uniforms_and_no_thresholds():
     draft = draft_of((1, 0, 0), (EVEN, EVEN, EVEN))
     round_ = committed(TokenRule(FixedUniforms(0.9, 0.9, 0.0)), draft, *[LEANING] * 4)
     first, second = round_.rejected
@@ -76,7 +76,7 @@ def test_the_token_rule_compares_with_no_threshold_of_its_own():
     assert round_.tokens[-1].origin is Origin.RESIDUAL
 
 
-def test_a_seed_draws_from_the_targets_own_row_though_a_proposal_is_replaced():
+def test_with_a_seed_a_rejected_proposal_is_replaced_from_the_targets_row():
     rule, target = CoupledRule(1), Row(np.arange(4), np.full(4, 0.25))
     own = rule.draw(target, 0)
     wrong = (own + 1) % 4
@@ -88,7 +88,7 @@ def test_a_seed_draws_from_the_targets_own_row_though_a_proposal_is_replaced():
 
 
 @pytest.mark.parametrize("rule", [TokenRule, BlockRule])
-def test_without_a_seed_what_replaces_a_proposal_is_from_the_residual(rule):
+def test_without_a_seed_a_rejected_proposal_is_replaced_from_the_residual(rule):
     round_ = committed(
         rule(FixedUniforms(0.5, 0.5)), draft_of((1,), (EVEN,)), one_hot(0), one_hot(0)
     )
@@ -96,7 +96,7 @@ def test_without_a_seed_what_replaces_a_proposal_is_from_the_residual(rule):
 
 
 @pytest.mark.parametrize("accepted", range(3))
-def test_of_the_rejected_proposals_one_counts_as_tested(accepted):
+def test_only_the_first_rejected_proposal_counts_as_tested(accepted):
     tokens = [0] * accepted + [1] * (2 - accepted)
     draft = draft_of(tokens, [one_hot(token) for token in tokens])
     round_ = committed(CoupledRule(1), draft, *[one_hot(0)] * 3)

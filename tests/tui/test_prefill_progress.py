@@ -1,4 +1,4 @@
-"""The progress of what an answer waits for, as text."""
+"""The progress of a prefill, as text."""
 
 from assistant.events import Loading, Prefilled
 from tui import reading

@@ -1,4 +1,4 @@
-"""The focus stays where the user is, hints are true, and every screen explains its keys."""
+"""Focus, hints and help: the focus stays where it is, and hints name keys that work."""
 
 from dataclasses import replace
 from pathlib import Path

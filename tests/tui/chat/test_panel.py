@@ -1,4 +1,4 @@
-"""The speculation panel, on what the real engine says."""
+"""The figures panel, on events of a real engine."""
 
 import re
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What was read of stored conversations comes back from disk, and of others nothing is there."""
+"""`PromptCache`: KV states of stored conversations come back from disk, and of no others."""
 
 import os
 import random
@@ -73,7 +73,7 @@ def files(places):
     return sorted(places.iterdir()) if places.exists() else []
 
 
-def test_a_conversation_of_yesterday_is_not_read_again(start):
+def test_a_stored_conversation_is_restored_after_a_restart(start):
     model, prompt_cache = start()
     assert answer(model, prompt_cache, CHAT) == 0
     expected = model.logits([*CHAT, *ANSWER, 7]).copy()
@@ -84,7 +84,7 @@ def test_a_conversation_of_yesterday_is_not_read_again(start):
     assert (model.logits([*CHAT, *ANSWER, 7]) == expected).all()
 
 
-def test_leaving_a_conversation_keeps_it(start, places):
+def test_another_conversation_saves_the_one_before(start, places):
     model, prompt_cache = start()
     answer(model, prompt_cache, CHAT)
     assert files(places) == []
@@ -94,7 +94,7 @@ def test_leaving_a_conversation_keeps_it(start, places):
     assert len(files(places)) == 2
 
 
-def test_the_one_that_spares_most_is_taken(start):
+def test_the_snapshot_with_the_longest_common_prefix_is_restored(start):
     model, prompt_cache = start()
     for prompt in (CHAT, CHAT[:200] + OTHER[:150], OTHER):
         answer(model, prompt_cache, prompt)
@@ -142,7 +142,7 @@ def test_a_conversation_that_is_not_stored_is_resumed_from_memory(start, places,
     assert not places.exists()
 
 
-def test_a_private_conversation_between_stored_ones_is_never_kept(start):
+def test_a_private_conversation_between_stored_ones_is_never_saved(start):
     model, prompt_cache = start()
     private = [*CHAT, *OTHER]
     answer(model, prompt_cache, CHAT)
@@ -211,7 +211,7 @@ def test_a_short_turn_writes_nothing_new(start, places):
     assert files(places) != before
 
 
-def test_a_few_tokens_are_not_worth_a_look(start):
+def test_a_snapshot_that_saves_few_tokens_is_not_restored(start):
     kept(start)
     model, prompt_cache = start()
     assert answer(model, prompt_cache, [*CHAT[: MIN_TOKENS_SAVED - 1], *OTHER]) == 0
@@ -219,12 +219,12 @@ def test_a_few_tokens_are_not_worth_a_look(start):
     assert answer(model, prompt_cache, [*CHAT[:MIN_TOKENS_SAVED], *OTHER]) == MIN_TOKENS_SAVED
 
 
-def test_no_room_means_no_snapshots(start, places):
+def test_a_budget_of_0_writes_no_snapshots(start, places):
     kept(start, budget=0)
     assert not places.exists()
 
 
-def test_a_folder_that_cannot_be_made_is_no_obstacle(start, places):
+def test_a_folder_that_cannot_be_made_is_ignored(start, places):
     places.write_text("a file")
     kept(start)
     assert places.read_text() == "a file"

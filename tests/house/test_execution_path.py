@@ -1,4 +1,4 @@
-"""What runs between a key press and a painted token, traced in both processes."""
+"""The files that run between a key press and a painted token, traced in both processes."""
 
 import re
 import subprocess
@@ -71,7 +71,7 @@ def test_ask_runs_few_files_from_start_to_end(tmp_path, tiny_target, tiny_draft,
     assert len(files) <= ASK, "\n".join([f"{len(files)} files:", *files])
 
 
-def test_the_road_that_is_written_down_is_the_one_that_is_walked(answered):
+def test_the_files_of_the_tour_in_contributing_run_in_its_order(answered):
     """Each station of CONTRIBUTING's picture runs in its process, the engine's in that order."""
     picture = (ROOT / "CONTRIBUTING.md").read_text().split("```")[1]
     there, engine, back = (

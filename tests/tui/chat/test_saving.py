@@ -1,4 +1,4 @@
-"""What is on disk, and what the next start finds."""
+"""The chat saves conversations and typed text, and the next start restores them."""
 
 import sqlite3
 from pathlib import Path

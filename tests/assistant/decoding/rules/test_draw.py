@@ -1,4 +1,4 @@
-"""Drawing from a row: inversion of the cumulative distribution, and its edges."""
+"""`draw`: a token by inversion of the cumulative distribution, and its edge cases."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_long_rows_are_inverted_as_short_ones_are(size):
         assert before - 1e-12 <= u <= cumulative[token] + 1e-12
 
 
-def test_between_blocks_no_token_is_lost():
+def test_every_token_of_a_long_row_can_be_drawn_at_the_edges_of_blocks():
     row = Row(np.arange(LONG), np.ones(LONG))
     for token in (0, BLOCK - 1, BLOCK, LONG - BLOCK - 1, LONG - BLOCK, LONG - 1):
         assert draw(row, FixedUniforms((token + 0.5) / LONG)) == token

@@ -1,4 +1,4 @@
-"""While the user reads and types, the engine reads what will be asked."""
+"""The engine prefills what will be asked while the user reads and types."""
 
 from dataclasses import replace
 from typing import Any

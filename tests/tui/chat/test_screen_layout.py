@@ -1,4 +1,4 @@
-"""What has room on the screen, and what gives way."""
+"""The layout of the chat on small and narrow screens."""
 
 from itertools import product
 

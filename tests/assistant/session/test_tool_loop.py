@@ -1,4 +1,4 @@
-"""Rounds of tools: calls are asked about, run or refused, kept, and answered."""
+"""`ToolLoop`: calls are approved or refused, run, saved, and answered."""
 
 import asyncio
 from dataclasses import replace
