@@ -92,7 +92,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """What a round adds to a tool call. The first delta of a call has its id and name."""
+    """The text that a round adds to a tool call. The first delta of a call has its id and name."""
 
     index: int  # of the call in the answer, from 0
     id: str
@@ -140,16 +140,16 @@ class Step(Struct, frozen=True, rename={"rejected": "ghosts"}):  # as stored tra
 
     @property
     def text(self) -> str:
-        """Return what the round adds to the answer."""
+        """Return the text that the round adds to the answer."""
         return text_in(self.tokens)
 
     @property
     def thought(self) -> str:
-        """Return what the round adds to the thought before it."""
+        """Return the text that the round adds to the thought before it."""
         return text_in(self.tokens, "thought")
 
     def part(self, part: Part) -> "Step":
-        """Return what the round adds to one part; rejected proposals go with the last token."""
+        """Return the tokens of one part; rejected proposals go with the last token."""
         tokens = tuple(token for token in self.tokens if token.part == part)
         last_part = self.tokens[-1].part if self.tokens else "answer"
         return Step(tokens, self.rejected if last_part == part else ())

@@ -19,7 +19,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """One way to decode; what it does not name is as the settings have it."""
+    """One way to decode; the settings hold for all that it does not name."""
 
     name: str  # as it was written
     mode: Mode

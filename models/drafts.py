@@ -68,7 +68,7 @@ def _choose(target: str, folders: Iterable[Path]) -> tuple[str | None, str]:
     target nor the listed one.
     """
     model = identify(target)
-    if made := made_here(model):
+    if made := own_draft(model):
         return made.reference, ""
     if (listed := listed_draft(model)) and find(listed):
         return listed.name, ""
@@ -173,8 +173,8 @@ def best_draft(target: ModelFile, candidates: Iterable[ModelFile]) -> tuple[Mode
     return None, _without_draft(target, any(map(pairing.matches, by_size)))
 
 
-def mark(target: ModelFile) -> str:
-    """Return what a draft records of the target it is made for."""
+def target_mark(target: ModelFile) -> str:
+    """Return the name and size of a target, which a draft made for it records."""
     name = target.header.name if target.header else None
     return f"{name or target.path.stem}, {target.size} bytes"
 
@@ -182,10 +182,10 @@ def mark(target: ModelFile) -> str:
 def is_made_for(draft: ModelFile, target: ModelFile) -> bool:
     """Return whether a draft was made for a target here; claims of other files are ignored."""
     ours = draft.path.is_relative_to(models_dir())
-    return bool(ours and draft.header and draft.header.serves == mark(target))
+    return bool(ours and draft.header and draft.header.serves == target_mark(target))
 
 
-def made_here(target: ModelFile) -> ModelFile | None:
+def own_draft(target: ModelFile) -> ModelFile | None:
     """Return the last draft that was made for a target, among specchat's own files."""
     here = [identify(str(path)) for path in gguf_files(models_dir())]
     return _newest(draft for draft in here if is_made_for(draft, target))

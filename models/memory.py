@@ -105,7 +105,7 @@ class Memory:
     repacked: int  # while loading: some weights twice, the file's and those for the CPU's kernels
     cache: int  # keys and values of a full context
     states: int  # of a recurrent model: the state, and those to roll back to
-    buffers: int  # what a batch is computed in, logits, the vocabulary
+    buffers: int  # of the computation of a batch, logits, the vocabulary
 
     @property
     def needed(self) -> int:
@@ -171,7 +171,7 @@ def auto_ctx(header: Header) -> int:
 
 
 def of_pair(target: ModelFile, draft: ModelFile | None, n_ctx: int) -> Memory | None:
-    """Return what a target and its draft take together; None if a header says too little."""
+    """Return the memory of a target and its draft together; None if a header says too little."""
     if target.header is None or (draft and draft.header is None):
         return None
     memory = estimate(target.header, target.size, n_ctx)

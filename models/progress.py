@@ -38,7 +38,7 @@ class CancelFlag:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Bytes done, the total, and what is being done."""
+    """Bytes done, the total, and a note on the work."""
 
     done: int
     total: int  # 0 while unknown

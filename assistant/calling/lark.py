@@ -44,23 +44,23 @@ class LarkRules:
             for part in self._parts(text)
         )
 
-    def up_to(self, name: str, end: str, what: str = "") -> str:
+    def up_to(self, name: str, end: str, before: str = "") -> str:
         """Return the expression of a text that ends with `end`, by a terminal called `name`.
 
-        What comes before the end is `what`, or any text without it.
+        The terminal `before` matches the text before the end; by default any text without the end.
         """
         first, *rest = self._parts(end)
         controlled = first in self._controls
-        if not what:
-            what = ALL if controlled else f"{ALL} & ~/(?s:.*{pattern_of(first)}.*)/"
+        if not before:
+            before = ALL if controlled else f"{ALL} & ~/(?s:.*{pattern_of(first)}.*)/"
         if controlled:
-            self.lines.append(f"{name}: {what}")
+            self.lines.append(f"{name}: {before}")
             return f"{name} {self.text(end)}"
-        self.lines += [f"{name}_PART: {what}", f"{name}: {name}_PART {quoted(first)}"]
+        self.lines += [f"{name}_PART: {before}", f"{name}: {name}_PART {quoted(first)}"]
         return f"{name} {self.text(''.join(rest))}"
 
     def _parts(self, text: str) -> list[str]:
-        """Split a text into control tokens and what is between them."""
+        """Split a text into control tokens and the texts between them."""
         names = sorted((name for name in self._controls if name in text), key=len, reverse=True)
         if not names:
             return [text] if text else []

@@ -49,7 +49,7 @@ class CallReader:
         self._opens = call_format.opens
         opens, between = re.escape(call_format.opens), re.escape(call_format.between)
         self._head = re.compile(f"{opens}(.*?){between}")
-        self._raw = ""  # what was written since the last complete call
+        self._raw = ""  # the text since the last complete call
         self._unparsed = ""  # the end of that, which is not parsed yet
         self._call = ToolCall("", "")  # the last one, as far as it is parsed
         self._arguments: Arguments | None = None  # parses its arguments; None between calls

@@ -85,7 +85,7 @@ class GemmaRules:
         return self._members(schema)
 
     def _members(self, schema: Schema) -> str:
-        """Return the rule of what is between an object's braces, with sorted keys."""
+        """Return the rule of the members of an object, with sorted keys."""
         rules, known, needs = self._rules, properties(schema), required(schema)
         self._named += len(known)
         is_loose = self._named > MAX_ENFORCED or not is_closed(schema)

@@ -41,8 +41,8 @@ class TokenSet(NamedTuple):
 class ConstraintMask:
     """The mask of one answer.
 
-    What is allowed depends on the tokens alone; the matcher is a cache that reads forward and rolls
-    back to follow the contexts it is asked about.
+    The allowed tokens depend on the context alone; the matcher is a cache that reads forward and
+    rolls back to follow the contexts of the calls.
 
     Args:
         matcher: of the constraint, before any token.
@@ -80,7 +80,7 @@ class ConstraintMask:
     def masked(
         self, logits: Logits, tokens: Sequence[int], indices: Indices | None = None
     ) -> Logits | None:
-        """Return the logits of what may follow; see `Mask`.
+        """Return the logits of the tokens that may follow; see `Mask`.
 
         Raises:
             UsageError: the constraint cannot be continued.
@@ -101,7 +101,7 @@ class ConstraintMask:
         return self._matcher.validate_tokens(list(run[: next(stops, len(run))]))
 
     def likely(self, tokens: Sequence[int]) -> Sequence[int]:
-        """Return tokens that spell what must follow; see `Mask`."""
+        """Return tokens that spell the text which must follow; see `Mask`."""
         text = self._matcher.compute_ff_bytes() if self._follow(tokens) else b""
         text = text.partition(CONTROL)[0]
         return self._tokenizer.tokenize_bytes(text) if text else ()

@@ -1,4 +1,4 @@
-"""What a source file defines, imports and uses, as the grammar of its language reads it."""
+"""The definitions, imports and names of a source file, by the grammar of its language."""
 
 import re
 import warnings
@@ -33,7 +33,7 @@ OUTLINED = re.compile(
 
 @dataclass(slots=True)
 class Outline:
-    """What a text defines, imports and uses."""
+    """The definitions, imports and names of a text."""
 
     error: int = 0  # the first line that does not parse, from 1
     reason: str = ""  # why it does not, where that is known
@@ -153,7 +153,7 @@ def _add_name(node: Node, role: str, is_bound: bool, result: Outline) -> None:
 
 
 def _defined(node: Node) -> str:
-    """Return the last name of what a node defines; empty if it defines nothing."""
+    """Return the last name of the definition that a node is; empty if it is none."""
     if not node.is_named or not DEFINES.search(node.type):
         return ""
     if node.type.endswith("_specifier") and not node.child_by_field_name("body"):

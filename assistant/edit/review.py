@@ -1,4 +1,4 @@
-"""Review a new version of a file: what it breaks or loses beyond the request."""
+"""Review a new version of a file: the damage and the losses beyond the request."""
 
 import builtins
 import re
@@ -27,14 +27,14 @@ ADDS = re.compile(
     r"添加|追加)"
 )
 RECORDS = re.compile(r"(?i)\brecord|dataclass|to (?:a )?(?:\w+ )?(?:function|component|struct)")
-"""What a class may become without its methods."""
+"""Words of things that a class may become, without its methods."""
 SIGN = attrgetter("sign")
 CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")
 """The beginning of a line that is neither a comment nor only brackets."""
 TEXT_ONLY = re.compile(
     r"(?i)comment|docstring|quote|space|print|logging|hint|annotat|block|loop|kommentar"
 )
-"""What may be removed or converted without touching a definition."""
+"""Words of things that may be removed or converted without touching a definition."""
 NEEDS_IMPORT = {
     ".java": "List ArrayList Map HashMap Set HashSet Arrays Collections Optional Objects "
     "Collectors Stream Scanner Random Deque ArrayDeque IOException Path Files Instant Duration",
@@ -49,13 +49,13 @@ definitions that remain after a removal, and the names in a sentence."""
 
 
 def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
-    """Return what a new version breaks or loses that a request does not name, a sentence each.
+    """Return a sentence for each fault and loss of a new version that a request does not name.
 
     Args:
         suffix: the suffix of the file's name, by which its language is known.
         old: the text of the whole file.
         new: the text that would replace it.
-        request: what the user asked for.
+        request: the user's words.
     """
     if (suffix := suffix.lower()) in PROSE:
         return ()

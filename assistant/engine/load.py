@@ -49,5 +49,5 @@ def load(
 
 
 def preload() -> None:
-    """Import what is needed once weights are loaded, in another thread than that of `load`."""
+    """Import the modules needed after the weights, in another thread than that of `load`."""
     import assistant.engine.loader  # noqa: F401 - `load` finds it imported

@@ -1,6 +1,6 @@
-"""What is known of a model on this machine: samples of its evaluations, and what answers showed.
+"""The profile of a model on this machine: samples of its evaluations, and figures of answers.
 
-Samples of a few seconds on a busy machine are uncertain; what other machines showed is then the
+Samples of a few seconds on a busy machine are uncertain; those of other machines are then the
 better estimate. So both count, weighted by their precision.
 """
 
@@ -46,7 +46,7 @@ PREFILL = {1: 1.0, 2: 1.3, 8: 3.2, 64: 20.0}  # of a draft, relative to one toke
 
 @dataclass(slots=True, eq=False)
 class ModelProfile:
-    """What is known of a model: of a target, or of a draft beside its target.
+    """The profile of a target, or of a draft beside its target.
 
     Samples are timed evaluations, as ratios to those of one token of the target.
     """

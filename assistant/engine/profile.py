@@ -1,4 +1,4 @@
-"""What is known of a pair on this machine: measured, saved, and refined while the engine is idle.
+"""The profile of a pair on this machine: measured, saved, and refined while the engine is idle.
 
 A machine changes from second to second, and a ratio hardly does: t(2) was 1.06 to 1.41 of a t(1)
 from another second, and 1.17 to 1.29 of those before and after it, in the same time. A draft takes
@@ -25,10 +25,10 @@ WIDTHS = (4, 2, 3, 8)
 WIDER = (16, 32)
 """Those of long copies and constraints: measured once, if nothing typical is known."""
 DRAFT_WIDTHS = (2, 1, 8)
-"""What a draft evaluates in a round: usually two tokens before its first row, then one."""
+"""Tokens that a draft evaluates in a round: usually two before its first row, then one."""
 DRAFT_PREFILL = 64  # tokens, for the speed of a longer prefill
 NEEDED = (1, 4)
-"""What is measured however long it takes: the draft's step, and the slope of the target."""
+"""Tokens that are measured however long it takes: the draft's step, the slope of the target."""
 MEASURING_S = 6.0
 """Seconds after which no further evaluation begins. Of ten measurements of two seconds, four had
 all of t(2) to t(8) within 10 % of a minute's; of ten of six seconds, nine."""
@@ -62,12 +62,12 @@ class Evaluation(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The relative error of what is known of it; infinite if nothing is."""
+        """The relative error of its estimate; infinite if there is none."""
         return self.profile.error(self.tokens)
 
 
 class Profile:
-    """What is known of a target, and of a draft beside it.
+    """The profile of a target, and of a draft beside it.
 
     Args:
         draft: the conditions of a draft, which may be loaded later; None: there is none.
@@ -116,7 +116,7 @@ class Profile:
 
     @cached_property
     def costs(self) -> Costs:
-        """What rounds cost."""
+        """The costs of rounds."""
         return Costs(*self.seconds)
 
     @cached_property
@@ -126,7 +126,7 @@ class Profile:
 
     @property
     def seconds(self) -> tuple[dict[int, float], dict[int, float]]:
-        """What the target and the draft take, by tokens; without a draft the second is empty."""
+        """The seconds of the target and the draft, by tokens; without a draft the second is {}."""
         return self.of_target.seconds, self.of_draft.seconds if self._draft else {}
 
     @property
@@ -177,8 +177,8 @@ class Profile:
     def refine(self) -> bool:
         """Take one sample of the least certain evaluation; return whether to stop for now.
 
-        The reasons to stop: nothing needs another sample, the machine is busy, or what is cached is
-        so long that attention would count as well.
+        The reasons to stop: nothing needs another sample, the machine is busy, or so many tokens
+        are cached that attention would count as well.
 
         Raises:
             Cancelled: it was stopped; the caches are as they were.
@@ -198,7 +198,7 @@ class Profile:
     def sample(self, evaluations: Iterable[Evaluation]) -> bool:
         """Time evaluations, each between two of one token; return whether the machine was calm.
 
-        They continue what is cached, and the caches are the same afterwards.
+        They continue the cached tokens, and the caches are the same afterwards.
 
         Raises:
             Cancelled: it was stopped.

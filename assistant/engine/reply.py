@@ -50,7 +50,7 @@ class Assistant:
         prompt_cache: restores saved KV caches of conversations.
         draft_name: of the draft model, for the stats of answers.
         engine: the name of the inference library, for the stats of answers.
-        profile: what is known of the pair here; saved after answers.
+        profile: of the pair; saved after answers.
     """
 
     def __init__(

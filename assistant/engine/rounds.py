@@ -91,7 +91,7 @@ class Rounds:
         tokens: the prompt, and then the answer as well.
         drafter: proposes. A draft model that fails is removed from it.
         warp: how logits become rows, before a constraint and forced tokens.
-        policy: decides what a round proposes; called once for each.
+        policy: makes the plan of each round.
         mask: of the answer's constraint; None without one.
         forced: returns the token that must come next, if any; see `ThoughtReader.forced`.
         answer_start: index of the answer's first token, by default the end of `tokens`. The first
@@ -248,7 +248,7 @@ class Rounds:
 def prefill_draft(
     source: ModelSource, tokens: Sequence[int], controller: Controller | None
 ) -> None:
-    """Evaluate what a draft lacks of `tokens` in its window; the controller observes how long.
+    """Evaluate the `tokens` in a draft's window that it lacks; the controller observes the time.
 
     Raises:
         ModelError: it cannot evaluate them.

@@ -25,7 +25,7 @@ _IGNORE_BYTES = 100_000  # of a .gitignore
 _DEEP = "(?:/.+)?"  # a ** between segments, as pathspec writes it
 _STAR = r"\[\^/\]\*"
 _STARS = re.compile(rf"(?:{_STAR})+((?:\\.|\[\^?\]?[^]]*\](?!\*)|[^/[(\\])*)(?={_STAR})")
-"""A * and what stands between it and the next one in the same segment."""
+"""A * and the text between it and the next one in the same segment."""
 
 
 class FoundFile(NamedTuple):
@@ -40,8 +40,8 @@ class FoundFile(NamedTuple):
 class LinearPattern(GitIgnoreSpecPattern):
     """A line of a .gitignore, matched in linear time.
 
-    What stands between two * is matched at the first position where it fits, without backtracking,
-    and so are the segments between two **: a later match would leave less for the rest.
+    The text between two * is matched at the first position where it fits, without backtracking, and
+    so are the segments between two **: a later match would leave less for the rest.
     """
 
     __slots__ = ()
@@ -81,8 +81,8 @@ _Rules = tuple[tuple[str, GitIgnoreSpec], ...]
 def walk(folders: Folders) -> Iterator[FoundFile]:
     """Yield the files of a folder and of all within it.
 
-    Hidden files, links within the folder, and what a .gitignore in it names are left out without
-    a reason.
+    Hidden files, links within the folder, and files that a .gitignore in it names are left out
+    without a reason.
     """
     left, waiting = FILES, list[tuple[str, _Rules]]([("", ())])
     ends = time.process_time() + SECONDS

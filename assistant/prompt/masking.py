@@ -40,7 +40,7 @@ class Masking:
     """Mask the texts of one prompt, and tokenise it after it is rendered.
 
     Args:
-        controls: what is masked.
+        controls: the texts to mask.
         texts: all that the prompt may contain.
 
     Raises:

@@ -236,7 +236,7 @@ def _joined(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _required(messages: Sequence[Message]) -> Sequence[Message]:
-    """Return what a prompt must contain: system prompt, last message, and the tools' results."""
+    """Return the messages that a prompt must contain: system prompt, last one, tools' results."""
     system = [message for message in messages[:1] if message.role == "system"]
     question = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)
     results = [message for message in messages[question:-1] if message.role == "tool"]

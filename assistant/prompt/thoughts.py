@@ -154,7 +154,7 @@ class AnswerBeginning(NamedTuple):
 
 
 class ThoughtState(NamedTuple):
-    """What is known of an answer after some of its tokens."""
+    """The state of an answer after some of its tokens."""
 
     at: PartPosition
     pending: bytes = b""  # of a character that is not complete

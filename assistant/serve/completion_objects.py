@@ -108,7 +108,7 @@ class Completion:
         return {"index": 0, "message": message}
 
     def _delta(self, delta: Object) -> Object:
-        """Return what is added to the answer as the choice of a chunk has it."""
+        """Return a delta as the choice of a chunk has it."""
         return {"index": 0, "delta": delta}
 
     def begin(self) -> Iterator[Object]:

@@ -54,9 +54,9 @@ class Endpoint:
 
     Args:
         name: what clients call the target.
-        defaults: the settings, which hold for what a request does not set.
+        defaults: the settings, which hold for fields that a request does not set.
         report: called in the event loop with every exchange that has ended.
-        warn: called with each new warning of the engine, and what has no effect in a request.
+        warn: called with each new warning of the engine, and each new notice on a request.
         reads_ahead: returns whether the engine may prefill the likely next request meanwhile.
         strict: whether to refuse what would have no effect.
     """

@@ -45,7 +45,7 @@ class FolderRetriever:
     def __init__(self, emit: Emit, settings: "Callable[[], Settings]") -> None:
         self._emit, self._settings = emit, settings
         self._read: dict[str, float] = {}  # time of the last indexing; inf while indexing
-        self._news: dict[str, str] = {}  # what was shown of each
+        self._news: dict[str, str] = {}  # the sentence that was shown for each
         self._progress = Preparing("", 0.0)  # of the folder that is being read
 
     def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ WAS_REFUSED_BEFORE = ToolResult("The user has just refused this call.", "stopped
 WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
 _UNCHANGED = "{} is unchanged, see above."
 BYTES_PER_TOKEN = 4
-"""About what a token has of most texts, in UTF-8."""
+"""The usual size of a token in UTF-8."""
 ECHO = "<tools>"
 """The beginning of an answer that only repeats the description of the tools."""
 

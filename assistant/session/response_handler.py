@@ -35,7 +35,7 @@ class PartialAnswer:
         self._thought_before = "".join(step.thought for step in before) or record.thought
         self._before, self._steps = before, list[Step]()
         self.tool_calls: list[CallDelta] = []
-        """What was added to tool calls since it began or was continued."""
+        """The additions to tool calls since it began or was continued."""
         self.is_over = False
         """Whether its end is saved, or it was dropped."""
 

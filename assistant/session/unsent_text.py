@@ -32,18 +32,18 @@ class UnsentText:
         self._prompt, self._branch = prompt, branch
         self.question: StoredMessage | None = None
         """The earlier question that is being changed."""
-        self._original = ""  # what was in the prompt before anything of it was changed
+        self._original = ""  # the prompt's state before the question was changed
         self._key = unsent(None, None)
         self._states: dict[str, str] = {}  # by key, as they were left
-        self._stored: dict[str, str] = {}  # what the store has
+        self._stored: dict[str, str] = {}  # those in the store
 
     def load(self) -> None:
         """Restore what was unsent when the app ended; text typed since follows it."""
         self._states.clear()  # a store's conversations have other numbers
         self._restore()
 
-    def go(self) -> None:
-        """Continue in the conversation on the screen, or with the question that is changed."""
+    def switch(self) -> None:
+        """Switch to the conversation on the screen, or to the question that is changed."""
         key = self._here
         if key != self._key:
             state = self._state_of(key)
@@ -56,7 +56,7 @@ class UnsentText:
         """Put a question into the prompt, with the changes that it had when it was last left."""
         self.question = question
         self._prompt.head(changes=True)
-        self.go()
+        self.switch()
         if not self._prompt.state():
             self._prompt.restore_input(question.content, question.attachments)
             self._original = self._prompt.state()
@@ -69,7 +69,7 @@ class UnsentText:
         if question is None:
             return False
         left = self._key
-        self.go()
+        self.switch()
         if not changed:
             self._states[left] = ""
         return changed

@@ -19,7 +19,7 @@ from models.errors import StorageError, UsageError
 from models.files.disk import JsonFile
 from models.files.places import data_dir
 
-Given = Mapping[str, tuple[Value, SettingSource]]
+SourcedValues = Mapping[str, tuple[Value, SettingSource]]
 """Values by key, with their sources."""
 STATE = SettingSource("state", "state.json")
 _Choices = dict[str, dict[str, Any]]
@@ -40,24 +40,24 @@ class Layers:
 
     config: Config = field(default_factory=lambda: Config(config_path()))
     choices: Mapping[str, Choice] = field(default_factory=dict)
-    passing: Given = field(default_factory=dict)
+    for_run: SourcedValues = field(default_factory=dict)
     """Values for this run only."""
     damage: str = ""
     """What is wrong with `state.json`, in a sentence."""
 
     @cached_property
-    def given(self) -> Given:
+    def in_force(self) -> SourcedValues:
         """The values in force."""
         # A choice holds until `config.toml` has another value.
         chosen = {
             name: (choice.value, STATE)
             for name, choice in self.choices.items()
-            if self.below[name][1] == DEFAULT or self.below[name][0] == choice.over
+            if self.base[name][1] == DEFAULT or self.base[name][0] == choice.over
         }
-        return {**self.below, **chosen, **self.passing}
+        return {**self.base, **chosen, **self.for_run}
 
     @cached_property
-    def below(self) -> Given:
+    def base(self) -> SourcedValues:
         """The values without choices and without those for this run."""
         source = SettingSource("file", self.config.path.name)
         return {key.name: (key.default, DEFAULT) for key in KEYS.values()} | {
@@ -66,30 +66,30 @@ class Layers:
 
     def settings(self, start: Settings | None = None, before: "Layers | None" = None) -> Settings:
         """Return the settings in force; or those at the `start`, with what has changed since."""
-        known = before.given if before else {}
-        new = [name for name in KEYS if name not in known or known[name][0] != self.given[name][0]]
+        old, new = before.in_force if before else {}, self.in_force
+        names = [name for name in KEYS if name not in old or old[name][0] != new[name][0]]
         return replace(
             start or Settings(),
-            **{KEYS[name].field: KEYS[name].meaning(self.given[name][0]) for name in new},
+            **{KEYS[name].field: KEYS[name].meaning(new[name][0]) for name in names},
             tools=self.config.tools,
-            sources={name: source for name, (_, source) in self.given.items()},
+            sources={name: source for name, (_, source) in new.items()},
             warnings=(*filter(None, [self.damage]), *self.config.warnings),
         )
 
     def choose(self, **values: Value) -> "Layers":
         """Return the layers with values chosen, which override those for this run."""
-        choices, passing = dict(self.choices), dict(self.passing)
+        choices, for_run = dict(self.choices), dict(self.for_run)
         for name, value in values.items():
-            below, source = self.below[name]
-            choices[name] = Choice(value, None if source == DEFAULT else below)
-            if value == below:
+            base, source = self.base[name]
+            choices[name] = Choice(value, None if source == DEFAULT else base)
+            if value == base:
                 del choices[name]
-            passing.pop(name, None)
-        return replace(self, choices=choices, passing=passing)
+            for_run.pop(name, None)
+        return replace(self, choices=choices, for_run=for_run)
 
     def for_this_run(self, **given: tuple[Value, SettingSource]) -> "Layers":
         """Return the layers with values that override all others and are not stored."""
-        return replace(self, passing={**self.passing, **given})
+        return replace(self, for_run={**self.for_run, **given})
 
 
 def with_models(layers: Layers, before: str | None, target: str, draft: str | None) -> Layers:
@@ -115,7 +115,7 @@ def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
     return Layers(config or read(), choices, {**_environment(), **options_}, damage)
 
 
-def _environment() -> Given:
+def _environment() -> SourcedValues:
     """Return the values that the environment sets; an empty variable sets nothing."""
     values: dict[str, tuple[Value, SettingSource]] = {}
     for name, key in KEYS.items():

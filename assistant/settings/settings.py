@@ -44,7 +44,7 @@ class SettingSource:
     name: str = ""  # the option, the variable, or the file
 
     @property
-    def is_passing(self) -> bool:
+    def is_for_this_run(self) -> bool:
         """Whether it is for this run only."""
         return self.kind in ("option", "environment")
 

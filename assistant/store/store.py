@@ -66,10 +66,10 @@ class Store:
         return self._lock is not None
 
     def close(self) -> None:
-        """Purge what was deleted, make the daily backup, and close the store.
+        """Purge deleted conversations and messages, make the daily backup, and close the store.
 
         Nothing is purged while another program has the store open: its user may undo a deletion,
-        or answer what was deleted here.
+        or answer a message that was deleted here.
         """
         with suppress(StorageError):  # the next close tries again
             if self._lock and self._lock.take_alone():

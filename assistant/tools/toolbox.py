@@ -1,4 +1,4 @@
-"""The tools of a program: those of its folders and servers, what is offered, what is approved."""
+"""The tools of a program: those of its folders and servers, those on offer, and approvals."""
 
 import asyncio
 from pathlib import Path

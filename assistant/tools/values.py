@@ -133,7 +133,7 @@ class ServerReport:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """How a call ended: what it returned, or why it returned nothing."""
+    """The end of a call: its result, or why it has none."""
 
     text: str
     state: "State" = "complete"

@@ -24,7 +24,7 @@ _MIN_NAME = 3  # letters and digits: shorter ones are part of too many names
 
 
 def resolve(reference: str) -> GGUF | Path:
-    """Return what a reference means: a file of a repository or the catalogue, or a path."""
+    """Return the file of a repository or the catalogue that a reference names, or a path."""
     if gguf := catalog.find(reference):
         return gguf
     if os.path.exists(reference):

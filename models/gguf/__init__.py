@@ -1,4 +1,4 @@
-"""What a GGUF file contains, read with limits and without llama.cpp."""
+"""The content of GGUF files, read with limits and without llama.cpp."""
 
 from models.gguf.header import Header, read
 from models.gguf.vocabulary import FileVocabulary, read_vocabulary

@@ -1,6 +1,6 @@
 """The C functions of ik_llama.cpp that specchat calls, under llama.cpp's names. The fork left
 llama.cpp in 2024: some functions have their old names, take the model where they now take its
-vocabulary, or lack what was added since. Callers see none of that.
+vocabulary, or lack later parameters. Callers see none of that.
 """
 
 import ctypes

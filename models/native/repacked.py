@@ -129,7 +129,7 @@ def copies() -> _Copies:
 
 
 def copied_bytes(source: Path | None = None) -> int:
-    """Return what the copies of a model take on disk, or all copies."""
+    """Return the bytes on disk of the copies of a model, or of all copies."""
     name = source and str(source.resolve())
     return sum(copy.size for copy in copies().values() if name in (None, copy.source))
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from models import catalog, child_process, engines
 from models.base import Ids
-from models.drafts import made_here, mark
+from models.drafts import own_draft, target_mark
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError, SpecchatError, StorageError
 from models.files import checksum
@@ -49,7 +49,7 @@ the vocabulary. `python -m tests.tools.public_text.vocabulary` chose them."""
 def make(source: Path, ids: Ids, serves: str) -> Path:
     """Make a draft of `source` among the models, with the tokens `ids` alone; return its path.
 
-    `serves` is the mark of the target that prefers it from then on; see `models.drafts.mark`.
+    `serves` is the mark of the target that prefers it from then on; see `models.drafts`.
 
     Raises:
         ModelError: the source does not allow it, or no engine can requantise it.
@@ -108,7 +108,7 @@ def default_draft(report: Report) -> Path | None:
     `report` receives how long it took, or why it failed: then the draft is used unchanged.
     """
     target = identify(catalog.DEFAULT.target.name)
-    if here := made_here(target):
+    if here := own_draft(target):
         return here.path
     report(Progress(0, 0, "making a faster draft"))
     started = monotonic()
@@ -117,7 +117,7 @@ def default_draft(report: Report) -> Path | None:
         draft = identify(catalog.DEFAULT.draft.name)
         if draft.header is None or draft.header.n_vocab != size:
             raise ModelError(f"{draft.path} has a different vocabulary from {draft.name}.")
-        path = make(draft.path, ids, mark(target))
+        path = make(draft.path, ids, target_mark(target))
     except SpecchatError as error:
         report(Progress(0, 0, "", f"{error} The draft is used as downloaded."))
         return None

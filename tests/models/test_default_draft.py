@@ -5,7 +5,7 @@ import pytest
 
 from models import catalog, engines
 from models.catalog import GGUF
-from models.drafts import best_draft, made_here, mark
+from models.drafts import best_draft, own_draft, target_mark
 from models.errors import StorageError
 from models.files import checksum
 from models.files.locate import identify
@@ -56,7 +56,7 @@ def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair,
     vocabulary, whole = read_vocabulary(path), read_vocabulary(path.with_name("small.gguf"))
     assert [vocabulary.text(i) for i in range(vocabulary.size)] == [whole.text(i) for i in KEPT]
     target = identify("big")
-    assert best_draft(target, discover())[0].path == made_here(target).path == path
+    assert best_draft(target, discover())[0].path == own_draft(target).path == path
     assert "Made a faster draft" in sentences(reports)
     assert path.with_name("small.gguf").exists()
 
@@ -74,10 +74,10 @@ def test_it_is_made_once_and_the_same_bytes_each_time(pair, reports):
 def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, reports):
     bundled = slim_draft.default_draft(reports.append)
     source = identify("small").path
-    own = slim_draft.make(source, np.arange(340), mark(identify("big")))
+    own = slim_draft.make(source, np.arange(340), target_mark(identify("big")))
     assert own.stat().st_size > bundled.stat().st_size
     target = identify("big")
-    assert best_draft(target, discover())[0].path == made_here(target).path == own
+    assert best_draft(target, discover())[0].path == own_draft(target).path == own
     assert slim_draft.default_draft(reports.append) == own
 
 

@@ -150,7 +150,7 @@ class SpecchatApp(Program):
             before = self.settings
             self.chat.controller.apply(replace(before, target=choice[0], draft=choice[1]))
             self.look_for_models()
-            if not before.sources.get("target", DEFAULT).is_passing:
+            if not before.sources.get("target", DEFAULT).is_for_this_run:
                 self._save_choices(with_models(self.layers, before.target, *choice))
 
     def _save_choices(self, layers: Layers) -> None:
@@ -171,7 +171,7 @@ class SpecchatApp(Program):
         from tui.settings.screen import SettingsScreen
 
         if isinstance(self.screen, ChatScreen):
-            if self.settings.mode != self.layers.given["mode"][0]:
+            if self.settings.mode != self.layers.in_force["mode"][0]:
                 mode = self.settings.mode, SettingSource("option", "Ctrl+T")
                 self.layers = self.layers.for_this_run(mode=mode)
             self.push_screen(SettingsScreen(self.layers, self._use_layers))

@@ -126,7 +126,7 @@ class ChatController:
 
     def show_switched(self) -> None:
         """Update the rest of the screen for the conversation that was opened."""
-        self.unsent.go()
+        self.unsent.switch()
         self.view.list_chats()
         self.session.read_folders(self.widgets.prompt.attachments)
         self.prefill_soon()

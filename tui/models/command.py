@@ -11,7 +11,7 @@ import click
 from assistant.settings.settings import Settings
 from models import catalog
 from models.catalog import FILES
-from models.drafts import NO_DRAFT, Pairing, best_draft, mark
+from models.drafts import NO_DRAFT, Pairing, best_draft, target_mark
 from models.errors import ModelError, ModelMissing, SpecchatError
 from models.files.checksum import check as read_all
 from models.files.gguf_files import parts_of
@@ -232,7 +232,7 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
 
     try:
         ids = writing.most_frequent(read_vocabulary(small.path), tokens)
-        made = slim_draft.make(small.path, ids, mark(large))
+        made = slim_draft.make(small.path, ids, target_mark(large))
     except KeyboardInterrupt:
         click.echo("\nStopped; nothing was kept.", err=True)
         raise

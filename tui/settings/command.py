@@ -52,9 +52,9 @@ def template() -> None:
 
 def _print(layers: Layers) -> None:
     config = layers.config
-    for name, (value, source) in layers.given.items():
+    for name, (value, source) in layers.in_force.items():
         line = f"{name:<15} {_short(value):<30} {source}"
-        below, other = layers.below[name]
+        below, other = layers.base[name]
         if source == STATE and other != DEFAULT:
             line += f" (instead of {_short(below)} from {other})"
         click.echo(click.style(safe(line), dim=True) if source == DEFAULT else safe(line))
@@ -83,7 +83,7 @@ def _report(layers: Layers) -> dict[str, object]:
                 "from": str(source),
                 "default": KEYS[name].default,
             }
-            for name, (value, source) in layers.given.items()
+            for name, (value, source) in layers.in_force.items()
         },
         "tools": {
             "folders": [*map(str, tools.folders)],

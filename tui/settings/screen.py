@@ -97,7 +97,7 @@ class SettingsScreen(Dialog[None]):
         self.list.highlighted = listed.index(here) if here in listed else 0
 
     def _row(self, name: str) -> Content:
-        value, source = self.now.given[name]
+        value, source = self.now.in_force[name]
         text = safe(shown(value).replace("\n", " ⏎ "))
         text = f"‹ {text} ›" if KEYS[name].choices else text
         text = text if cell_len(text) <= _VALUE else f"{set_cell_size(text, _VALUE - 1)}…"
@@ -139,7 +139,7 @@ class SettingsScreen(Dialog[None]):
 
     def action_turn(self, direction: int) -> None:
         """Choose the next of the listed values, if the key has such."""
-        choices, now = self.key.choices, shown(self.now.given[self.key.name][0])
+        choices, now = self.key.choices, shown(self.now.in_force[self.key.name][0])
         here = choices.index(now) if now in choices else -direction
         self._set_value(self.key, choices[(here + direction) % len(choices)])
 
@@ -154,22 +154,22 @@ class SettingsScreen(Dialog[None]):
         def invalid_reason(text: str) -> str:
             return key.rejection(text) if text.strip() and key.parse(text) is None else ""
 
-        value, hint = shown(self.now.given[key.name][0]), f"{key.help} Allowed: {key.allowed}."
+        value, hint = shown(self.now.in_force[key.name][0]), f"{key.help} Allowed: {key.allowed}."
         entry = EntryScreen(title(key.name), value, hint, invalid_reason, key.many_lines)
         self.app.push_screen(entry, partial(self._set_value, key))
 
     def _set_value(self, key: Key, text: str | None) -> None:
         """Set a key from a text; an empty text resets it, unless the key may be empty."""
-        if text is None or text == shown(self.now.given[key.name][0]):
+        if text is None or text == shown(self.now.in_force[key.name][0]):
             return
         is_value = text.strip() or key.many_lines
-        value = key.parse(text) if is_value else self.now.below[key.name][0]
+        value = key.parse(text) if is_value else self.now.base[key.name][0]
         if value is not None:
             self._change(self.now.choose(**{key.name: value}))
 
     def action_reset(self) -> None:
         """Go back to the value in `config.toml`, or to the default."""
-        self._change(self.now.choose(**{self.key.name: self.now.below[self.key.name][0]}))
+        self._change(self.now.choose(**{self.key.name: self.now.base[self.key.name][0]}))
 
     # config.toml
 
@@ -202,15 +202,15 @@ def title(name: str) -> str:
 
 def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return the source of a key's value, and the key's meaning and allowed values."""
-    key, source, chosen = KEYS[name], layers.given[name][1], layers.choices.get(name)
+    key, source, chosen = KEYS[name], layers.in_force[name][1], layers.choices.get(name)
     default = f" Default: {shown(key.default) or 'empty'}." * (source != DEFAULT)
     more = f" and {len(key.choices) - FEW} more" * (len(key.choices) > FEW)
     allowed = f"{', '.join(key.choices[:FEW])}{more}" if key.choices else key.allowed
     about = f"{key.help} Allowed: {allowed}.{default} Takes effect {key.when}."
-    if source.is_passing:
+    if source.is_for_this_run:
         return f"Given by {source} for this run. A choice here replaces it, and is kept.", about
     if source == STATE:
-        below, other = layers.below[name]
+        below, other = layers.base[name]
         instead = f"{shown(below) or 'empty'} ({other})"
         return f"Chosen here. Delete goes back to {instead}.", about
     if chosen is not None:

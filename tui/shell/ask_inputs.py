@@ -87,7 +87,7 @@ def check_thinking(settings: Settings, ready: Ready) -> None:
         UsageError: it does not reason, or its template has no effort setting.
     """
     name = model_name(ready.target.name)
-    passing = {key for key, source in settings.sources.items() if source.is_passing}
+    passing = {key for key, source in settings.sources.items() if source.is_for_this_run}
     if "thinking" in passing and settings.thinking == "on" and not ready.thinks:
         raise UsageError(f"{name} does not think; leave --thinking on out.")
     if "effort" in passing and settings.effort and not ready.takes_effort:

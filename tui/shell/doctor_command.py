@@ -18,7 +18,7 @@ import psutil
 from assistant.engine.engine_choice import choose
 from assistant.request import EngineArgs
 from models import catalog, engines, ik
-from models.drafts import made_here
+from models.drafts import own_draft
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError
 from models.files import checksum, places
@@ -152,7 +152,7 @@ def _pair() -> Iterator[Finding]:
     path = find(target)
     if path is None or find(draft) is None:
         return
-    if made := made_here(identify(target.name)):
+    if made := own_draft(identify(target.name)):
         yield Finding("model", "ok", f"made to guess for {target.name}: {made.path}")
     else:
         text = f"No faster draft was made for {target.name} yet; its draft is used as downloaded."

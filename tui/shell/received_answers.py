@@ -110,7 +110,7 @@ class ReceivedAnswer:
 
     def warnings(self, end: Finished, settings: Settings) -> list[str]:
         """Return the lines for a program: sources, unsupported claims, and why it was cut."""
-        passing = settings.sources["max_tokens"].is_passing
+        passing = settings.sources["max_tokens"].is_for_this_run
         cut = "" if end.stop == Stop.LENGTH and passing else MARKS.get(end.stop)
         return [*filter(None, [named_sources(end.text, self.sources), *self.unsupported, cut])]
 

@@ -29,7 +29,7 @@ LOG_ODDS_PER_HALVED_CONTEXT = 0.35  # of acceptance, that it costs a draft; meas
 
 
 class RoundCost(NamedTuple):
-    """A round, the plan that it had, and what it took, in seconds."""
+    """A round, its plan, and its seconds."""
 
     round: Round
     plan: RoundPlan
@@ -113,7 +113,7 @@ class Controller:
         self.costs.observe_draft(tokens, seconds)
 
     def observe(self, cost: RoundCost) -> None:
-        """Learn from a round and what was proposed for it."""
+        """Learn from a round, its plan and its seconds."""
         round_, plan, seconds, draft_s, recomputed = cost
         tokens, reads = len(round_.tokens), plan.reads
         self._answered += tokens
@@ -132,7 +132,7 @@ class Controller:
             self._pace.add(tokens, seconds)
 
     def forecast(self, plan: RoundPlan) -> Forecast:
-        """Return what is expected of speculation, and the reason of a plan's proposals.
+        """Return the expected gain of speculation, and the reason of a plan's proposals.
 
         The speed-up is relative to ArS by the cost curve, as the plan was made by that curve.
         """

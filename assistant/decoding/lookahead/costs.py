@@ -24,7 +24,7 @@ def is_curve(measured: Mapping[int, float]) -> bool:
 
 
 class Curve:
-    """Seconds of an evaluation by its tokens: as measured, corrected by what was observed lately.
+    """Seconds of an evaluation by its tokens: as measured, corrected by recent samples.
 
     The median counts where a number of tokens was observed lately. Every other number takes as much
     longer than measured as those do, in the median: a busy machine slows down all evaluations, and
@@ -33,7 +33,7 @@ class Curve:
     Args:
         measured: seconds by tokens; straight lines lead from one to the next.
         target: the curve of the target, where this one is a draft's. The target is evaluated in
-            every round, so what it shows corrects both.
+            every round, so its samples correct both.
 
     Raises:
         ValueError: one token was not measured, or something is not a duration.
@@ -48,7 +48,7 @@ class Curve:
         self.measure(measured)
 
     def measure(self, measured: Mapping[int, float]) -> None:
-        """Replace what was measured; samples are compared with it from now on.
+        """Replace the measured seconds; samples are compared with them from now on.
 
         Raises:
             ValueError: as of a new curve.
@@ -134,7 +134,7 @@ class SafetyFactor:
 
 
 class Costs:
-    """What evaluations take, the cost curves t(n) of a target and its draft, and rows of tables.
+    """The costs of evaluations, as curves t(n) of a target and its draft, and of rows of tables.
 
     Args:
         verify: measured seconds of the target's evaluations, by width.

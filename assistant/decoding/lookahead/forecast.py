@@ -1,4 +1,4 @@
-"""Why a round proposed what it did, and what is expected of proposals."""
+"""The reason of a round's proposals, and the expected gain."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,14 +14,14 @@ class Reason(StrEnum):
     NO_SOURCE = "no-source"  # nothing can propose
     FIRST = "first"  # the first token does not wait for a draft
     TIMING = "timing"  # it is time to see how fast ArS is now
-    SPENT = "spent"  # proposals have cost this answer what they may
+    SPENT = "spent"  # proposals have used up the answer's budget
     UNLIKELY = "unlikely"  # no proposal on offer promised to save time
     LIKELY = "likely"  # these proposals promised to save time
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Why a round proposed what it did, and what is expected of proposals.
+    """The reason of a round's proposals, and the expected gain.
 
     A proposal costs at least `cost` evaluations of one token: that is what the cheapest lookahead
     costs for each of its tokens, the draft's steps included. So proposals that are right less often

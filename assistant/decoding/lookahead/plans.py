@@ -82,7 +82,7 @@ class ThroughputPlan:
     ) -> None:
         self.budget, self.min_proposals, self.pause = budget, min_proposals, pause
         self.runs: tuple[Run, ...] = ()
-        """What was on offer at the beginning."""
+        """The runs on offer at the beginning of the round."""
         self.reads: list[int] = []
         """How many tokens the draft model was to read for each of its rows."""
         self.proposed = 0
@@ -131,12 +131,12 @@ class ThroughputPlan:
 
     @property
     def is_owed(self) -> bool:
-        """Whether what it takes is to be earned back: not where the user wants proposals."""
+        """Whether its time is to be earned back: not if the user wants proposals."""
         return not self.min_proposals
 
     @property
     def reason(self) -> Reason:
-        """Why it has proposed what it did."""
+        """The reason of its proposals."""
         if self.min_proposals:
             return Reason.SPS
         if self.pause and not self.proposed:
@@ -145,7 +145,7 @@ class ThroughputPlan:
 
     @property
     def speedup(self) -> float | None:
-        """What is expected of the round against ArS, by the cost curve; None for a plain one."""
+        """The expected speed-up of the round over ArS, by the cost curve; None for a plain one."""
         return self._pace * self._costs.verify(1) if self.proposed else None
 
     @property

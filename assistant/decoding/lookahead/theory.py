@@ -1,4 +1,4 @@
-"""What the papers say about speed, and when a lookahead pays, as pure formulas."""
+"""The papers' formulas of speed, and those that show when a lookahead pays."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,7 +20,7 @@ def best_lookahead(
 ) -> tuple[int, float]:
     """Return the lookahead with the most tokens per second, 0 included, and its speed-up over ArS.
 
-    `verify` has the seconds of evaluations by width, `step_s` is what a proposal costs.
+    `verify` has the seconds of evaluations by width, `step_s` are those of making a proposal.
     """
     speeds = {
         width - 1: expected_tokens(acceptance_rate, width - 1) / ((width - 1) * step_s + seconds)
@@ -51,9 +51,9 @@ def break_even(k: int, round_s: float, token_s: float) -> float | None:
 def cheapest(verify: Callable[[int], float], step_s: float) -> float:
     """Return the least that a proposal costs, in evaluations of one token.
 
-    `verify` gives the seconds of an evaluation by its width, `step_s` is what a proposal takes to
-    make. A proposal saves at most the token that it is right about; so one that is accepted less
-    often than this cannot save time, whatever the lookahead.
+    `verify` gives the seconds of an evaluation by its width, `step_s` are those of making a
+    proposal. A proposal saves at most the token that it is right about; so one that is accepted
+    less often than this cannot save time, whatever the lookahead.
     """
     token_s = verify(1)
     return min(

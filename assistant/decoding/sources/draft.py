@@ -67,7 +67,7 @@ Offer = Run | Rows
 
 
 class Plan(Protocol):
-    """Decides, while a draft is made, what it consists of.
+    """Decides on the parts of a draft while it is made.
 
     Whether there is an i-th proposal, and from which source, may depend on everything known before
     that token is drawn, and on nothing after, or the output is biased. The tokens of a run are

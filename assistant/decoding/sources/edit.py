@@ -13,7 +13,7 @@ import numpy.typing as npt
 from assistant.decoding.sources.draft import Copying, Run
 
 BLANK = b" \t\r"
-LINE = 256  # bytes of the new text's last line that are tokenised with what is copied
+LINE = 256  # bytes of the new text's last line that are tokenised with the copied text
 FEW = 2  # new words after which the old text may still continue within the line
 EDGES = (1, 2, 4, 8, 16, 32, 64)  # of the buckets, in words in a row that matched
 NAME = re.compile(rb"[\w\x80-\xff]+")

@@ -18,8 +18,8 @@ from assistant.engine.rounds import PlannedRound, Policy, Rounds
 from assistant.request import Message, Sampling
 
 EVALUATION_S = 1000.0
-"""What an evaluation takes on an imagined machine, whatever its width: there, proposals always pay.
-The draft's own seconds are still those of this machine, and nothing compared with these."""
+"""The time of an evaluation on an imagined machine, whatever its width: there, proposals always
+pay. The draft's own seconds are still those of this machine, and nothing compared with these."""
 
 
 class ProvedPair:

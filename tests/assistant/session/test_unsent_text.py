@@ -40,11 +40,11 @@ class Typist:
         self.unsent = UnsentText(self.prompt, self.path)
         self.unsent.load()
 
-    def go(self, conversation: int | None, changes: bool = False) -> str:
-        """Go to a conversation, and change its first question or not; return what is there."""
+    def switch(self, conversation: int | None, changes: bool = False) -> str:
+        """Switch to a conversation, and change its first question or not; return what is there."""
         self.unsent.leave()
         self.path.open(conversation)
-        self.unsent.go()
+        self.unsent.switch()
         if changes:
             self.unsent.change(self.path.records[0])
         return self.prompt.text
@@ -69,18 +69,18 @@ def test_each_conversation_and_each_question_has_its_own_also_after_a_restart(st
     other, typist = store.create(), Typist(store)
     places = {(None, False): "", (other, False): "", (asked, False): "", (asked, True): "One"}
     for place, before in places.items():
-        assert typist.go(*place) == before
+        assert typist.switch(*place) == before
         typist.prompt.text = f"half of {place}"
     for _ in range(2):
         for place in reversed(places):
-            assert typist.go(*place) == f"half of {place}"
+            assert typist.switch(*place) == f"half of {place}"
         typist.unsent.save()
         typist = Typist(store)
 
 
 def test_a_question_that_is_left_is_as_it_was_unless_it_was_changed(store, asked):
     typist = Typist(store)
-    typist.go(asked)
+    typist.switch(asked)
     typist.prompt.text = "meanwhile"
     assert not typist.unsent.leave()  # there is nothing that is changed
     for change in ("One", "One and a half", ""):
@@ -89,12 +89,12 @@ def test_a_question_that_is_left_is_as_it_was_unless_it_was_changed(store, asked
         assert typist.unsent.leave() is (change == "One and a half")
         assert typist.prompt.text == "meanwhile"
     typist.unsent.save()
-    assert typist.go(asked, changes=True) == "One"  # of an empty one nothing is kept
+    assert typist.switch(asked, changes=True) == "One"  # of an empty one nothing is kept
 
 
 def test_where_the_user_is_is_kept(store, asked):
     typist = Typist(store)
-    typist.go(asked, changes=True)
+    typist.switch(asked, changes=True)
     typist.unsent.save()
     question = typist.path.records[0].id
     assert (store.recall(OPEN), store.recall(EDITED)) == (str(asked), str(question))
@@ -105,7 +105,7 @@ def test_where_the_user_is_is_kept(store, asked):
 
 def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_question(store, asked):
     typist = Typist(store)
-    typist.go(asked)
+    typist.switch(asked)
     typist.prompt.text = "meanwhile"
     typist.unsent.change(typist.path.records[0])
     typist.prompt.text = "changed"
@@ -115,7 +115,7 @@ def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_question(s
     typist.unsent.sent()
     assert (typist.prompt.text, typist.unsent.replaced) == ("meanwhile typed since", None)
     typist.unsent.save()
-    assert Typist(store).go(asked, changes=True) == "One"
+    assert Typist(store).switch(asked, changes=True) == "One"
     typist.unsent.change(typist.path.records[0])
     typist.path.open(None)
     assert typist.unsent.replaced is None  # which is not shown any more
@@ -138,4 +138,4 @@ def test_a_text_that_a_full_disk_does_not_take_stays_until_the_program_ends(stor
     typist.prompt.text = "half"
     with pytest.raises(StorageError):
         typist.unsent.save()
-    assert (typist.go(asked), typist.go(None)) == ("", "half")
+    assert (typist.switch(asked), typist.switch(None)) == ("", "half")

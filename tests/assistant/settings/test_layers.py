@@ -27,11 +27,11 @@ def state(unset_home: Path) -> Path:
 
 
 def given(layers: Layers, *names: str) -> list[object]:
-    return [layers.given[name][0] for name in names]
+    return [layers.in_force[name][0] for name in names]
 
 
 def source(layers: Layers, name: str) -> str:
-    return str(layers.given[name][1])
+    return str(layers.in_force[name][1])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from assistant.decoding.sources.model import VocabularyMapping
 from assistant.settings.settings import Settings
-from models.drafts import Pairing, best_draft, made_here
+from models.drafts import Pairing, best_draft, own_draft
 from models.errors import ModelError, ModelMissing
 from models.files.locate import identify
 from models.files.stores import discover
@@ -47,7 +47,7 @@ def test_a_slim_draft_drafts_for_its_target_from_then_on(here):
     draft, reason = best_draft(target, discover())
     assert draft.path == made
     assert "was made to guess for target.gguf" in reason
-    assert made_here(target).path == made
+    assert own_draft(target).path == made
     setup, problem = Settings(target=str(target.path)).setup()
     assert (setup.draft, problem) == (made, None)
     assert "300 tokens in common" in Pairing(target).judge(draft).reason
@@ -61,7 +61,7 @@ def test_a_slim_draft_for_one_target_is_not_preferred_for_another(here):
     run(here / "target.gguf", *FEW)
     tiny.write(here / "other.gguf", seed=9, layers=13, words=WORDS)
     other = identify(str(here / "other.gguf"))
-    assert made_here(other) is None
+    assert own_draft(other) is None
     draft, _ = best_draft(other, discover())
     assert draft.name == "draft.gguf"
 
@@ -75,7 +75,7 @@ def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, 
     made.rename(elsewhere / made.name)
     draft, _ = best_draft(target, discover([elsewhere]))
     assert draft.name == "draft.gguf"
-    assert made_here(target) is None
+    assert own_draft(target) is None
 
 
 def test_a_slim_draft_is_no_source_for_another(here):

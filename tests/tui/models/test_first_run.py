@@ -104,7 +104,7 @@ async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) 
         await chat.press("escape", "ctrl+t", "f5")
         await choose(chat)
         assert chat.app.settings.mode == "ars"  # as before: nothing else changes
-        assert str(chat.app.layers.given["target"][1]) == "state.json"
+        assert str(chat.app.layers.in_force["target"][1]) == "state.json"
     assert load({}).settings().target == str(mine)
     assert load({}).settings().setup()[0].target == mine
     assert not config_path().exists()

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from assistant.engine.expectation import Expectation, Span
 from assistant.settings.settings import Settings
 from models import catalog, gguf
-from models.drafts import mark
+from models.drafts import target_mark
 from models.errors import ModelError, ModelMissing, NetworkError
 from models.files.locate import identify
 from models.slim import slim_draft
@@ -143,14 +143,14 @@ def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypat
     assert [(each.verdict, each.fix) for each in told] == [("note", "specchat models pull default")]
     source = here / "models" / "mine.gguf"
     vocabulary = gguf.read_vocabulary(source)
-    made = slim_draft.make(source, np.arange(vocabulary.size), mark(identify("toy")))
+    made = slim_draft.make(source, np.arange(vocabulary.size), target_mark(identify("toy")))
     assert f"made to guess for toy: {made}" in [each.text for each in checkup()]
     assert "made to guess for toy" in run("list").stdout
     told = {
         each["path"]: each["made_to_draft_for"]
         for each in json.loads(run("list", "--json").stdout)["installed"]
     }
-    assert told[str(made)] == mark(identify("toy"))
+    assert told[str(made)] == target_mark(identify("toy"))
     assert told[str(source)] is None
 
 

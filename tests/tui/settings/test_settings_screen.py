@@ -67,7 +67,7 @@ class Open(Driver):
         return str(self.screen.detail.render())
 
     def value(self, name: str) -> object:
-        return self.used[-1].given[name][0]
+        return self.used[-1].in_force[name][0]
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path)
     async with app.run_test() as pilot:
         app.push_screen(SettingsScreen(layers, used.append))
         await pilot.pause()
-        assert used[-1].given["temperature"][0] == 1.25
+        assert used[-1].in_force["temperature"][0] == 1.25
 
 
 # The editor
@@ -324,7 +324,7 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
         assert (chat.app.settings.mode, chat.screen.conversation.ghosts) == (mode, ghosts)
         page = chat.app.screen
         assert isinstance(page, SettingsScreen)
-        assert page.now.given["mode"][0] == chat.app.settings.mode
+        assert page.now.in_force["mode"][0] == chat.app.settings.mode
         for name in ("colours", "ghosts"):
             page.list.highlighted = page.list.get_option_index(name)
             await chat.press("right")
