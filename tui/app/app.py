@@ -61,7 +61,7 @@ class SpecchatApp(Program):
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
-        # The objects of the start live to the end: collecting them again and again costs frames.
+        # Objects made at the start live until the end: collecting them repeatedly costs frames.
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)

@@ -78,7 +78,7 @@ def run(tool: CopyCommand, text: str) -> str:
         done = subprocess.run(
             tool.command,
             input=text.encode(tool.encoding, "replace"),
-            stdout=subprocess.DEVNULL,  # a tool that stays would keep a pipe open
+            stdout=subprocess.DEVNULL,  # a tool that keeps running would keep a pipe open
             stderr=subprocess.DEVNULL,
             timeout=CLIPBOARD_TIMEOUT_S,
             check=False,

@@ -118,7 +118,7 @@ class Program(App[None]):
     async def _handle_events(self, stream: EventStream, handle: Callable[[Any], None]) -> None:
         async for event in stream:
             handle(event)
-            await asyncio.sleep(0)  # keys come first, however many events there are
+            await asyncio.sleep(0)  # keys are handled between any two events
 
     async def close_engine(self) -> None:
         """Free the models, and stop handling events."""

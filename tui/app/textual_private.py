@@ -45,7 +45,7 @@ def holds_terminal(driver: Driver) -> bool:
 
     It releases the terminal at SIGTSTP, but a program gets no notice of SIGSTOP.
     """
-    resumes = getattr(driver, "_must_signal_resume", True)  # Linux's and macOS's has it
+    resumes = getattr(driver, "_must_signal_resume", True)  # the drivers of Linux and macOS have it
     return driver._auto_restart and not resumes
 
 

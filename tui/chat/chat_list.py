@@ -71,7 +71,7 @@ class ChatList(Vertical):
 
     def __init__(self, store: "Store | None" = None, folder: Path | None = None) -> None:
         self.search = EntryLine(id="chats-search", placeholder="Type to search", compact=True)
-        self.search.select_on_focus = False  # the second letter comes after the first
+        self.search.select_on_focus = False  # a second letter must not replace the first
         self.rows, self.hint = ChatRows(), Static("", id="chats-hint", markup=False)
         super().__init__(self.search, self.rows, self.hint, id="chats")
         self._store, self._folder = store, folder or Path.cwd()

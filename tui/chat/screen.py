@@ -266,7 +266,7 @@ class ChatScreen(ChatWidgets):
         if action == "stop":
             return occupied
         if action == "regenerate" and self.chats.has_focus_within:
-            return False  # there its key renames
+            return False  # in the list its key renames
         if action in ("turns", "regenerate"):
             return bool(self.conversation.turns) and not (occupied and action == "regenerate")
         if action == "undo":
@@ -302,7 +302,7 @@ class ChatScreen(ChatWidgets):
     def action_turns(self) -> None:
         """Go to the last message in sight, from which keys reach every other."""
         self.uncover()
-        self.conversation.focus_read()
+        self.conversation.focus_visible()
 
     def action_scroll(self, to: str) -> None:
         """Go to one end of the conversation, or a page up or down."""

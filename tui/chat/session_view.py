@@ -49,7 +49,7 @@ class SessionView:
     def __init__(self, widgets: ChatWidgets, session: ChatSession) -> None:
         self._screen, self.session = widgets, session
         self._conversation = view = widgets.conversation
-        view.trace, view.changes = session.branch.trace, self._changed_file
+        view.trace, view.rewritten_file = session.branch.trace, self._changed_file
         view.support = lambda record: check(record, session.branch.records)
         self._pending_figures: Decoded | None = None  # shown by the next timer
         self._progress = AnswerProgress()
@@ -163,7 +163,7 @@ class SessionView:
             if so_far is not None and isinstance(answer := self._turn(record), Answer):
                 for step in so_far.trace:
                     answer.add(step)
-                answer.call(so_far.tool_calls)
+                answer.show_call(so_far.tool_calls)
 
     def _turn(self, record: StoredMessage) -> Turn | None:
         """Return the newest turn that shows a message: removed turns may still be mounted."""
@@ -183,7 +183,7 @@ class SessionView:
         answer = self._streaming
         if not isinstance(answer, Answer):
             return
-        answer.call(event.tool_calls)
+        answer.show_call(event.tool_calls)
         if answer.record and (before := answer.record.stats):  # the answer is continued
             plan, stats = (event.lookahead, event.context_used), before.plus(event.stats)
             event = Decoded(event.tokens, event.rejected, *plan, stats, event.forecast)

@@ -179,7 +179,7 @@ class ApprovalTurn(Turn, inherit_bindings=False):
         """Show the keys that work now: letters do not if the app gave it the focus."""
         keys = AUTOFOCUSED_KEYS if self.autofocused else KEYS
         self._keys.update(keys if self.has_focus else ELSEWHERE)
-        self.changed()
+        self.refresh_keys()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer letters only if the user gave it the focus."""

@@ -189,7 +189,7 @@ class InlineTerminal:
         def stop(event: KeyPressEvent) -> None:
             if chat.busy:
                 chat.stop()
-            else:  # what was typed can be brought back by the arrow up
+            else:  # the arrow up recalls the typed text
                 chat.edited = None
                 event.current_buffer.reset(append_to_history=True)
 

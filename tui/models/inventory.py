@@ -88,7 +88,7 @@ class Advice:
 
     draft: ModelFile | None
     reason: str  # a sentence on why this draft, or none
-    fit: Fit | None  # of both; None when the header says too little
+    fit: Fit | None  # of both; None where a header lacks what it needs
     expected: "Expectation | None"
 
 

@@ -81,7 +81,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         self.downloads = Downloads(settings.offline)
         self.message = Static(id="message", markup=False)
         self.filter = EntryLine(placeholder="words of a name, a quantisation, a place", id="filter")
-        self.filter.select_on_focus = False  # the second letter comes after the first
+        self.filter.select_on_focus = False  # a second letter must not replace the first
         self.path = EntryLine(placeholder="/path/to/model.gguf or org/repo:Q4_K_M", id="path")
         self._insisted: Choice | None = None
 

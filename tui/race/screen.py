@@ -29,7 +29,7 @@ MIN_LANE_WIDTH = 26  # cells that a lane needs beside another one
 MIN_STACKING_HEIGHT = 14
 """Lines below which lanes are not stacked."""
 UPDATE_EVERY_S = 1 / 20  # seconds between two updates
-REPLAY_FROM = 0.5  # seconds of computing from which a replay starts by itself
+REPLAY_FROM = 0.5  # seconds of computing below which nothing is replayed
 GAUGE = 10
 REPLAY = "Replay at true speed, each as if alone."
 

@@ -131,7 +131,7 @@ def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
 def main() -> None:
     """Run the command line and exit."""
     utf8 = "PYTHONUTF8"
-    if sys.getfilesystemencoding() == "ascii" and os.environ.get(utf8) != "1":  # it loses text
+    if sys.getfilesystemencoding() == "ascii" and os.environ.get(utf8) != "1":  # loses text
         os.execve(sys.executable, sys.orig_argv, os.environ | {utf8: "1"})
     _ignore_stale_variables()
     if isinstance(sys.stdout, io.TextIOWrapper):  # not closed, nor replaced by a test

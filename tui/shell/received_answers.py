@@ -97,7 +97,7 @@ class ReceivedAnswer:
             self.finished = event
         else:
             self.tokens += event.tokens
-            self.last = event if event.forecast else self.last  # not one of buffered text
+            self.last = event if event.forecast else self.last  # a round of buffered text has none
 
     @property
     def cut(self) -> str | None:

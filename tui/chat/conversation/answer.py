@@ -48,7 +48,7 @@ class Answer(Turn):
         self._opened_again = not self.busy
         self.tokens = TextView(growing=self.busy)
         self.thought: Thought | None = None
-        self.changes: Callable[[StoredMessage], str] = lambda _: ""
+        self.rewritten_file: Callable[[StoredMessage], str] = lambda _: ""
         """Returns the name of the attached file that it rewrites, or an empty string."""
         self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         """Returns what the passages of its question do not support."""
@@ -104,10 +104,10 @@ class Answer(Turn):
         thought.opened = self.thoughts
         if self.tokens.parent is not None:
             self.mount(thought, before=self.tokens)
-        self.changed()
+        self.refresh_keys()
         return thought
 
-    def call(self, deltas: Sequence[CallDelta]) -> None:
+    def show_call(self, deltas: Sequence[CallDelta]) -> None:
         """Show what one round added to the tool calls."""
         if not deltas:
             return
@@ -129,12 +129,12 @@ class Answer(Turn):
         if self.thought is not None:
             self.thought.grow(False)
         self._calling.display = False
-        if self.record is not None and (name := self.changes(self.record)):
+        if self.record is not None and (name := self.rewritten_file(self.record)):
             self._changed_file = name
             footnote += f" · Ctrl+↑, a applies it to {name}"
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
-        self.changed()
+        self.refresh_keys()
 
     def end(self, record: StoredMessage) -> None:
         """Show how a stored answer ended, and strike citations that no passage supports."""
@@ -150,7 +150,7 @@ class Answer(Turn):
         self._footnote.display = False
         self.tokens.grow(True)
         self._fetch()
-        self.changed()
+        self.refresh_keys()
 
     def _fetch(self) -> None:
         if self._read_steps is not None and (self.colours or self.ghosts or self.busy):
@@ -164,7 +164,7 @@ class Answer(Turn):
             if self.thought is not None:
                 self.thought.show(step.part("thought") for step in self.steps)
             self.tokens.show(step.part("answer") for step in self.steps)
-        self.changed()
+        self.refresh_keys()
 
     @on(TextView.KindsChanged)
     def _update_legend(self) -> None:
@@ -172,7 +172,7 @@ class Answer(Turn):
         kinds = self.tokens.kinds
         shown = kinds if kinds - {Origin.TARGET} else ()
         self.head.legend = legend(styles(self.app.no_color), shown)
-        self.changed()
+        self.refresh_keys()
 
     def watch_colours(self, colours: bool) -> None:
         """Show the tokens in the styles of their origins, or the text alone."""

@@ -61,7 +61,7 @@ class Conversation(VerticalScroll):
         self.hint = Static(HINT, id="new-text", markup=False)
         self.trace: Callable[[int], Trace] = lambda _: ()
         """Returns how a stored answer was decoded, by its id."""
-        self.changes: Callable[[StoredMessage], str] = lambda _: ""
+        self.rewritten_file: Callable[[StoredMessage], str] = lambda _: ""
         """Returns the name of the attached file that an answer rewrites, or an empty string."""
         self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         self.question_count = 0
@@ -191,7 +191,7 @@ class Conversation(VerticalScroll):
         answer.set_reactive(Answer.colours, self.colours)
         answer.set_reactive(Answer.ghosts, self.ghosts)
         answer.set_reactive(Answer.thoughts, self.thoughts)
-        answer.changes, answer.support = self.changes, self.support
+        answer.rewritten_file, answer.support = self.rewritten_file, self.support
         return answer
 
     # Where the reader is
@@ -221,7 +221,7 @@ class Conversation(VerticalScroll):
     def on_resize(self) -> None:
         """Mount as many older turns as a taller screen shows."""
         self.call_after_refresh(self._older.fill)
-        self.call_after_refresh(self._hide_hint)  # where all fits, nothing scrolls
+        self.call_after_refresh(self._hide_hint)  # a text that fits does not scroll
         # Textual 8.2.8 moves the thumb of an anchored widget without painting it.
         self.call_after_refresh(self.vertical_scrollbar.refresh)
 
@@ -240,7 +240,7 @@ class Conversation(VerticalScroll):
             if not self.follows:
                 self.reader.reveal(turns[-1], -1)
 
-    def focus_read(self) -> None:
+    def focus_visible(self) -> None:
         """Focus the last turn in sight, without scrolling."""
         bottom = self.scroll_y + self.scrollable_content_region.height
         in_sight = [turn for turn in self.turns if turn.virtual_region.y < bottom]

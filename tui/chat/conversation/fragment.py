@@ -169,7 +169,7 @@ class BlockPart:
     first: Fragment
     rest: str
     """Drawn before its first line, and before the others."""
-    apart: bool = False
+    after_blank: bool = False
     """Whether a blank line is before it."""
     ground: str = ""
     """The background across the whole width."""
@@ -177,7 +177,7 @@ class BlockPart:
     def lines(self, width: int) -> Iterator[Fragment]:
         """Yield its lines; marks on the left take half of a line at most."""
         first, rest = self.first.ending(width // 2), self.rest[-(width // 2) :]
-        if self.apart:
+        if self.after_blank:
             yield drawn(rest.rstrip())
         for number, line in enumerate(self.body.wrapped(max(width - cell_len(rest), 1))):
             row = joined([drawn(rest) if number else first, line]) if rest else line

@@ -21,7 +21,7 @@ from assistant.events import Origin, Step, Token
 from tui.app.textual_private import paint
 from tui.widgets.token_styles import GHOST, Kind, Run, TokenKinds, runs_of, styles
 
-if TYPE_CHECKING:  # Markdown is for later than the first frame
+if TYPE_CHECKING:  # Markdown is imported after the first frame
     from tui.chat.conversation.fragment import Fragment
     from tui.chat.conversation.text_layout import TextLayout
 
@@ -71,7 +71,7 @@ class TextView(Widget):
         self._height = 0  # of the widget, in lines
         self._steps: list[Step] = []
         self._waiting: deque[Run] = deque()  # runs that are not shown yet
-        self._layout: TextLayout | None = None  # from when the width is known
+        self._layout: TextLayout | None = None  # None until the width is known
         self._kinds = TokenKinds()
         self._painted, self._pause = 0.0, PERIOD
         self._timer: Timer | None = None
@@ -216,7 +216,7 @@ class TextView(Widget):
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if self._layout is None or not self.is_attached:  # another conversation may be opened
+        if self._layout is None or not self.is_attached:  # another conversation may be open
             return
         changes = self._advance(self._layout)
         missing = len(self.lines) - self._height

@@ -144,7 +144,7 @@ class Turn(Vertical):
         moment = when(self.record.created if self.record else self._moment)
         self.head.details = f" · {moment}" + (f" · branch {number}/{count}" if count > 1 else "")
         self._show_name()
-        self.changed()
+        self.refresh_keys()
 
     @property
     def busy(self) -> bool:
@@ -184,7 +184,7 @@ class Turn(Vertical):
         """Scroll within a turn that continues beyond the edge, or go to another turn."""
         self.post_message(self.Moved(self, direction, distance))
 
-    def changed(self) -> None:
+    def refresh_keys(self) -> None:
         """Update the keys in the footer."""
         if self.has_focus:
             self.refresh_bindings()
