@@ -59,9 +59,9 @@ def size(count: float) -> str:
     """Return a number of bytes with a decimal unit, as disks are sold."""
     if count >= 1e9:
         return f"{count / 1e9:.2f} GB"
-    if count >= 1e6:
+    if count >= 999_950:
         return f"{count / 1e6:.0f} MB"
-    return f"{count / 1e3:.0f} kB"
+    return f"{count / 1e3:.1f} kB" if count >= 1e3 else f"{count:.0f} B"
 
 
 def duration(seconds: float) -> str:

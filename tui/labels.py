@@ -11,6 +11,7 @@ from assistant.request import Mode, ToolCall
 from assistant.store.values import MARKS, Attachment
 from assistant.tools.values import BUILT_IN, OfferedTool
 from models.catalog import FILES
+from tui.formatting import size
 
 MODES: dict[Mode, str] = {"auto": "guesses auto", "sps": "guesses always", "ars": "guesses off"}
 """The names of the modes, in the order in which a key steps through them."""
@@ -97,10 +98,7 @@ def constraint_figures(stats: Stats) -> str:
 
 def byte_size(text: str) -> str:
     """Return the size of a text in bytes, with a decimal unit."""
-    count = len(text.encode("utf-8", "replace"))
-    if count < 1000:
-        return f"{count} B"
-    return f"{count / 1e3:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"
+    return size(len(text.encode("utf-8", "replace")))
 
 
 def arguments(call: ToolCall) -> list[tuple[str, str]]:

@@ -59,9 +59,7 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
     if not parts:
         raise UsageError(f"{path} defines no {named}. Name its lines: {path}:10-40.")
     starts = ", ".join(str(part.start + 1) for part in parts)
-    raise UsageError(
-        f"{path} defines {named} in lines {starts}. Name the lines of one: {path}:10-40."
-    )
+    raise UsageError(f"{path} defines {named} in lines {starts}. Name one by lines: {path}:10-40.")
 
 
 def _filled(lines: Sequence[str], part: Part) -> Part:

@@ -154,9 +154,7 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
         finally:
             name.unlink(missing_ok=True)
     except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}. It is as it was."
-        ) from error
+        raise StorageError(f"{path} cannot be written: {error.strerror}. It is intact.") from error
 
 
 def _copy_name(random: str) -> str:

@@ -63,9 +63,7 @@ def read(path: Path | None = None) -> Config:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     if len(data) > MAX_BYTES:
-        raise UsageError(
-            f"{path} is larger than {MAX_BYTES >> 20} MB; check that it is the right file."
-        )
+        raise UsageError(f"{path} is larger than {MAX_BYTES >> 20} MB; is it the right file?")
     try:
         return parse_config(data.decode("utf-8-sig").replace("\r\n", "\n"), path)
     except UnicodeDecodeError as error:
@@ -89,11 +87,12 @@ def with_tools(line: str) -> str:
         UsageError: it cannot be used, or the file has a form that only its user can change.
     """
     path = config_path()
-    before = read(path)
+    before = read(path).tools
     text = path.read_text("utf-8-sig") if path.is_file() else ""
-    after = _with_folder(text, line) if is_folder(line) else text + _server_table(line, before)
+    with_more = _with_folder if is_folder(line) else _with_server
+    after = with_more(text, line, before)
     tools = parse_config(after, path).tools
-    entries = len(before.tools.folders) + len(before.tools.servers)
+    entries = len(before.folders) + len(before.servers)
     if len(tools.folders) + len(tools.servers) != entries + 1:
         raise UsageError(f"{path} cannot be changed here; add {line} under [tools].")
     return after
@@ -112,12 +111,14 @@ def is_folder(line: str) -> bool:
     return line.strip().startswith(("/", "~", ".")) and not Path(expand_path(line)).is_file()
 
 
-def _with_folder(text: str, line: str) -> str:
+def _with_folder(text: str, line: str, before: ToolSettings) -> str:
     """Return the text of a file with one more folder that tools may read."""
-    folder = expand_path(line.strip())
+    folder = expand_path(line.strip()).absolute()
     if not folder.is_dir():
         raise UsageError(f"There is no folder {folder}.")
-    entry = json.dumps(str(folder.absolute()), ensure_ascii=False)
+    if folder in before.folders:
+        raise UsageError(f"Tools may read {folder} already.")
+    entry = json.dumps(str(folder), ensure_ascii=False)
     table = re.search(r"(?m)^[ \t]*\[tools\][^\n]*\n?", text)
     if table is None:
         return f"{text.rstrip()}\n\n[tools]\nfolders = [{entry}]\n".lstrip()
@@ -128,8 +129,8 @@ def _with_folder(text: str, line: str) -> str:
     return text[: table.end()] + known[0] + entry + ", " + own[known.end() :]
 
 
-def _server_table(line: str, before: "Config") -> str:
-    """Return the table of a server, which is named by its command or its host."""
+def _with_server(text: str, line: str, before: ToolSettings) -> str:
+    """Return the text of a file with one more server, named by its command or its host."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -140,14 +141,14 @@ def _server_table(line: str, before: "Config") -> str:
     parts = re.findall(r"[a-zA-Z0-9]+", urlsplit(words[0]).netloc if is_url else words[-1])
     if not is_url and shutil.which(words[0]) is None:
         raise UsageError(f"There is no program {words[0]}.")
-    used = {server.name for server in before.tools.servers}
+    used = {BUILT_IN, *(server.name for server in before.servers)}
     name = "-".join(parts)[-LONGEST_NAME:].strip("-") or "server"
-    while name in used or name == BUILT_IN:
+    while name in used:
         name = f"{name[: LONGEST_NAME - 2]}-2"
     quoted = [json.dumps(word, ensure_ascii=False) for word in words]
     rest = f"args = [{', '.join(quoted[1:])}]\n" if quoted[1:] else ""
     kind = "url" if is_url else "command"
-    return f"\n[tools.servers.{name}]\n{kind} = {quoted[0]}\n{rest}"
+    return f"{text}\n[tools.servers.{name}]\n{kind} = {quoted[0]}\n{rest}"
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
@@ -160,9 +161,7 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
         hint = f" A number has a point: {comma[1]}.{comma[2]}." if comma else ""
         raise UsageError(f"{path} is not TOML: {error}.{hint}") from error
     except RecursionError as error:
-        raise UsageError(
-            f"{path} is nested too deeply; check that it is the right file."
-        ) from error
+        raise UsageError(f"{path} is nested too deeply; is it the right file?") from error
 
 
 class ConfigCheck:

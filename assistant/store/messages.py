@@ -32,9 +32,7 @@ def unpack_trace(packed: bytes) -> Trace:
     try:
         return msgspec.msgpack.decode(zlib.decompress(packed), type=Trace)
     except (zlib.error, msgspec.MsgspecError, ValueError) as error:
-        raise StorageError(
-            "The stored tokens of this answer are damaged; its text is not."
-        ) from error
+        raise StorageError("This answer's stored tokens are damaged; its text is not.") from error
 
 
 def unpack_ids(packed: bytes | None) -> tuple[int, ...]:

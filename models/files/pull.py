@@ -59,9 +59,7 @@ def pull(
             "HF_HUB_OFFLINE, SPECCHAT_OFFLINE or offline in config.toml (specchat config show)."
         )
     if parts_of(Path(wanted.file)):
-        raise UsageError(
-            f"{reference} is one part of a split model; choose a model that is in one file."
-        )
+        raise UsageError(f"{reference} is one part of a split model; choose a model in one file.")
     on_hub = _on_hub(wanted, progress)
     gguf, fetch = (on_hub, hub.fetch) if on_hub else (wanted, mirror.fetch)
     path = _fetched(gguf, fetch, progress, cancel)

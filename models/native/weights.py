@@ -76,9 +76,7 @@ class Weights:
         if c.llama_vocab_type(c.llama_model_get_vocab(self.handle)) == NO_VOCABULARY:
             raise ModelError(f"{self.path} has no vocabulary; it is not a language model.")
         if c.llama_model_has_encoder(self.handle):
-            raise ModelError(
-                f"{self.path} is an encoder-decoder model; specchat runs decoder models."
-            )
+            raise ModelError(f"{self.path} is an encoder-decoder model; specchat runs decoders.")
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""

@@ -56,9 +56,7 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
         StorageError: there is no room, or nothing can be written there.
     """
     if parts_of(source):
-        raise ModelError(
-            f"{source} is one part of a split model; choose a model that is in one file."
-        )
+        raise ModelError(f"{source} is one part of a split model; choose a model in one file.")
     is_whole = len(ids) == (size := read_vocabulary(source).size)
     recipe = KIND if is_whole else f"{KIND}, {len(ids):,} tokens"
     label = KIND.lower() if is_whole else f"{KIND.lower()}-{len(ids)}"

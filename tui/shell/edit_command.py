@@ -64,9 +64,7 @@ def edit(
     if forces and interactive:
         raise UsageError("--force goes with --yes or --diff; here, y writes whatever it lost.")
     if interactive and not can_ask():
-        raise UsageError(
-            "Nobody can be asked here: add --yes to write, or --diff to print a patch."
-        )
+        raise UsageError("Nobody can be asked here: add --yes to write, or --diff for a patch.")
     chosen = settings(options)
     console, passed = EngineConsole("looking for the models"), True
     with console.shown(starts=True):

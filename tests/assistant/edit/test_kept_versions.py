@@ -109,7 +109,7 @@ def test_a_write_that_fails_leaves_the_edit_before_to_be_taken_back(path, monkey
     write(path, b"new\n")
     with monkeypatch.context() as full:
         full.setattr(text_file.shutil, "copystat", refuse)
-        with pytest.raises(StorageError, match="It is as it was"):
+        with pytest.raises(StorageError, match="It is intact"):
             write(path, b"newer\n")
     kept_versions.undo(path)
     assert path.read_text() == "old\n"

@@ -84,6 +84,8 @@ def test_a_folder_and_a_server_are_added_to_a_file_that_keeps_the_rest(
     path.write_text(before)
     known = read().tools
     add_tools(str(tmp_path))
+    with pytest.raises(UsageError, match="already"):
+        add_tools(f"{tmp_path}/")
     add_tools("true --some 'odd one'")
     add_tools("http://127.0.0.1:8000/mcp")
     after = read().tools

@@ -256,7 +256,7 @@ def test_a_file_that_git_ignores_is_not_offered(folder: Path) -> None:
 
 def test_sizes_are_said_in_few_digits() -> None:
     sizes = [byte_size("x" * count) for count in (0, 999, 1000, 999_950)]
-    assert sizes == ["0 B", "999 B", "1.0 kB", "1.0 MB"]
+    assert sizes == ["0 B", "999 B", "1.0 kB", "1 MB"]
 
 
 def test_name_itself_counts_more_than_its_folders() -> None:
