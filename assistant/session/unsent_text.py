@@ -14,7 +14,7 @@ OPEN, EDITED = "open", "edited"
 class _Prompt(Protocol):
     """The input; its state is a text, and `restore` puts one before what was typed since."""
 
-    def head(self, changes: bool) -> None: ...
+    def show_edit(self, is_edit: bool) -> None: ...
     def state(self) -> str: ...
     def drop(self) -> None: ...
     def restore(self, state: str) -> None: ...
@@ -55,7 +55,7 @@ class UnsentText:
     def change(self, question: StoredMessage) -> None:
         """Put a question into the prompt, with the changes that it had when it was last left."""
         self.question = question
-        self._prompt.head(changes=True)
+        self._prompt.show_edit(is_edit=True)
         self.switch()
         if not self._prompt.state():
             self._prompt.restore_input(question.content, question.attachments)
@@ -65,7 +65,7 @@ class UnsentText:
         """Leave the question as it was; return whether a change of it is remembered."""
         changed = self._prompt.state() not in ("", self._original)
         question, self.question, self._original = self.question, None, ""
-        self._prompt.head(changes=False)
+        self._prompt.show_edit(is_edit=False)
         if question is None:
             return False
         left = self._key
@@ -84,7 +84,7 @@ class UnsentText:
         """Continue in the conversation that is shown, with the text that was typed since."""
         self._states[self._key] = ""
         self.question, self._original = None, ""
-        self._prompt.head(changes=False)
+        self._prompt.show_edit(is_edit=False)
         self._restore()
 
     def save(self) -> None:

@@ -14,8 +14,8 @@ class Typed:
 
     text = ""
 
-    def head(self, changes: bool) -> None:
-        self.changes = changes
+    def show_edit(self, is_edit: bool) -> None:
+        self.is_edit = is_edit
 
     def state(self) -> str:
         return self.text

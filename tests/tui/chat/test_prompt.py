@@ -125,7 +125,7 @@ async def test_pasted_megabyte_says_how_much_it_is_and_leaves_the_text_short() -
     async with at_the_prompt() as typist:
         await typist.paste("word " * 200_000)
         assert "pasted text" in typist.row
-        assert "1.0 MB · ≈ 250,000 tokens" in typist.row
+        assert "1 MB · ≈ 250,000 tokens" in typist.row
         assert typist.prompt.text == ""
         assert typist.app.wanted == []  # counting that many would hold up answers
         await typist.paste("x" * 5000)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # it is imported when an answer has one, after the first fram
 
 
 class Answer(Turn):
-    """Show an answer formatted, every token in the style of its origin, from the first one on."""
+    """Show an answer formatted, every token in the style of its origin, also while it streams."""
 
     DEFAULT_CSS = """
     Answer > .footnote { height: auto; margin: 1 0 0 0; color: $text-muted; display: none; }

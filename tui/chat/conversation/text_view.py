@@ -26,15 +26,15 @@ if TYPE_CHECKING:  # Markdown is imported after the first frame
     from tui.chat.conversation.text_layout import TextLayout
 
 PERIOD, SHARE = 1 / 26, 10
-"""Seconds between two repaints, and the pause after one in multiples of its own duration, at least.
-Each repaint shows half of the waiting runs: rounds bring several tokens at once, and a text that
-flows reads better than one that jerks. A large table is laid out again as a whole.
+"""Seconds between two repaints; the pause after one is also `SHARE` times its duration, because a
+large table is laid out again as a whole. A repaint shows half of the waiting runs: rounds bring
+several tokens at once, and a text that flows reads better than one that jerks.
 """
 MAX_FLOWING_RUNS = 64
 """Waiting runs above which all are shown at once."""
 RESERVE = 5
-"""A growing text takes up the screen's height divided by this at a time. While it fills these
-lines, no other widget has to be painted, and the text being read stands still.
+"""A growing text reserves lines by a fifth of the screen's height. While it fills them, no other
+widget has to be painted, and the text being read stands still.
 """
 AT_ONCE = 20_000
 """Characters that are laid out together; the rest of a very long text follows step by step."""

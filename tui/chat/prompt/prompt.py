@@ -75,9 +75,9 @@ class Prompt(Vertical):
         self.editor.focus(scroll_visible)
         return self
 
-    def head(self, changes: bool) -> None:
-        """Say on the border whether the text is the edit of an earlier question."""
-        self._heading = CHANGING if changes else ""
+    def show_edit(self, is_edit: bool) -> None:
+        """Show on the border whether the text is the edit of an earlier question."""
+        self._heading = CHANGING if is_edit else ""
         self._show_title()
         self.refresh_bindings()
 
