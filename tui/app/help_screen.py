@@ -67,6 +67,7 @@ TYPED = {
         ("Ctrl+J, Alt+Enter", "New line; also Shift+Enter in many terminals"),
         ("@", "Attach a file, found by letters of its name"),
         ("@folder/", "Ask about a folder"),
+        ("/", "List all commands, in an empty prompt"),
         ("Up, Down", "Queued messages, then earlier messages"),
         ("PgUp, PgDn", "Scroll the conversation"),
     ),

@@ -69,7 +69,7 @@ class Program(App[None]):
     """An app with an engine, which is created for its first job."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True),
+        Binding("ctrl+q", "quit", "Quit", id="app.quit", priority=True, tooltip="Exit"),
         Binding("ctrl+c", "help_quit", system=True),
     ]
     # A toast stands above the keys, and above the prompt.
@@ -162,7 +162,9 @@ class Program(App[None]):
                 await self.on_event(cast(events.Event, replayed))
         else:
             handles = self.focused or self.screen
-            is_text = not isinstance(event, events.Key) or event.is_printable
+            is_text = not isinstance(event, events.Key) or (
+                event.is_printable and event.character != "/"  # which may open the palette
+            )
             self._early = None if is_text and isinstance(handles, Input | TextArea) else []
             await super().on_event(event)
             if self._early is not None:

@@ -1,6 +1,8 @@
 """Letters that are typed right after a key go to the input that the key opens."""
 
 import pytest
+from textual.app import App
+from textual.command import CommandList
 from textual.widgets import Input
 
 from tests.tui.chat.chat_driver import Pair, open_chat
@@ -33,3 +35,32 @@ async def test_a_title_is_typed_at_once(pair: Pair) -> None:
         await chat.until(lambda: chat.screen.chats.rows.chosen)
         chat.at_once("ctrl+r", *"lamp", "enter")
         await chat.until(lambda: chat.store.summaries()[0].title == "lamp")
+
+
+def first_command(app: App[None]) -> str:
+    """Return the command that Enter runs in the palette; empty if there is none."""
+    lists = app.screen.query(CommandList)
+    return next((str(option.prompt) for found in lists for option in found.options), "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "title"),
+    [
+        ("help", "Help"), ("exit", "Quit"), ("quit", "Quit"), ("clear", "New"), ("new", "New"),
+        ("models", "Models"), ("resume", "Chats"), ("config", "Settings"), ("retry", "Another"),
+        ("mode", "Guesses"), ("tools", "Tools"), ("mcp", "Tools"), ("attach", "Attachments"),
+    ],
+)  # fmt: skip
+async def test_a_slash_in_an_empty_prompt_finds_commands_by_their_usual_names(
+    pair: Pair, typed: str, title: str
+) -> None:
+    async with open_chat(*pair, asked=("One",)) as chat:
+        chat.at_once("/", *typed)
+        await chat.until(lambda: first_command(chat.app).startswith(title))
+        assert chat.prompt.text == ""
+
+
+async def test_a_slash_within_a_text_is_a_slash(pair: Pair) -> None:
+    async with open_chat(*pair) as chat:
+        await chat.press(*"1/2")
+        assert chat.prompt.text == "1/2"

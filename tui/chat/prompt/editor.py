@@ -32,8 +32,8 @@ _INHERITED = [
     if isinstance(binding, Binding) and binding.key not in OVERRIDDEN
 ]
 PLACEHOLDERS = (
-    "Ask something. Enter sends, Ctrl+J starts a new line, @ adds a file.",
-    "Ask something. @ adds a file.",
+    "Ask something. @ adds a file, / lists commands, Ctrl+J starts a new line.",
+    "Ask something. @ adds a file, / lists commands.",
     "Ask something.",
 )
 """What an empty prompt says, from the longest; the first that fits is shown."""
@@ -82,7 +82,7 @@ class InputHistory:
 
 
 class Editor(TextEntry, inherit_bindings=False):
-    """A text area in which Enter sends, the up arrow recalls and @ picks a file."""
+    """A text area: Enter sends, the up arrow recalls, @ picks a file and / lists commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+shift+z,super+y", "redo", "Redo"),
@@ -128,6 +128,8 @@ class Editor(TextEntry, inherit_bindings=False):
             self.send()
         elif event.key in NEW_LINE:
             self.replace("\n", *self.selection, maintain_selection_offset=False)
+        elif event.character == "/" and not self.text:
+            self.app.action_command_palette()
         elif event.key == "backspace" and not self.text:
             self._attached.chips = self._attached.chips[:-1]
         else:
