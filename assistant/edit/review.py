@@ -42,10 +42,12 @@ NEEDS_IMPORT = {
     ".js": "useState useEffect useMemo useCallback useRef useReducer useContext",
 }
 """Names that mean nothing without an import, where others may stand in other files."""
+SHORTENS = re.compile(r"(?i)summar|extract|filter|\bonly|\bkeep|\bfirst|\blast|\bnur\b")
+"""What leaves little of a text."""
 PROSE = ("", ".md", ".markdown", ".mdx", ".txt", ".rst", ".csv", ".tsv", ".log")
-LIKE, REMAINING, LISTED = 0.5, 0.4, 5
+LIKE, REMAINING, LISTED, LONG = 0.5, 0.4, 5, 20
 """The share of its words that a renamed definition has in common with the old one, the share of
-definitions that remain after a removal, and the names in a sentence."""
+definitions that remain after a removal, the names in a sentence, and the lines of a long text."""
 
 
 def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
@@ -57,10 +59,10 @@ def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
         new: the text that would replace it.
         request: the user's words.
     """
+    problems = [*_shrunk(old, new, request)]
     if (suffix := suffix.lower()) in PROSE:
-        return ()
+        return tuple(problems)
     before, after = outline(suffix, old), outline(suffix, new)
-    problems = list[str]()
     if not before.error and after.error:
         line = new.split("\n")[after.error - 1].strip()
         problems.append(f"It no longer parses, from line {after.error}{after.reason}: {line}")
@@ -80,6 +82,14 @@ def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
     if before.heading and not after.heading and not re.search("(?i)doc|comment|head", request):
         problems.append(f"It loses the {before.heading} that the file begins with.")
     return tuple(dict.fromkeys(problems))
+
+
+def _shrunk(old: str, new: str, request: str) -> Iterator[str]:
+    """Yield how many lines remain of a long text, if they are few and none are to go."""
+    before, after = (len([*filter(str.strip, text.split("\n"))]) for text in (old, new))
+    explained = any(verb.search(request) for verb in (REMOVES, RESHAPES, SHORTENS))
+    if before >= LONG and 0 < after < before / 4 and not explained:
+        yield f"It has only {after} of {before} lines."
 
 
 def _lost(old: Outline, new: Outline) -> list[str]:

@@ -98,9 +98,7 @@ def walk(folders: Folders) -> Iterator[FoundFile]:
                 entries = list(islice(listed, left + 1))
                 for entry in entries[:left]:
                     if time.process_time() > ends:
-                        yield FoundFile(
-                            "", reason="takes too long to look through; the rest is left out"
-                        )
+                        yield FoundFile("", reason="takes too long to search; the rest is left out")
                         return
                     path = os.path.join(here, entry.name)
                     deeper = entry.is_dir(follow_symlinks=False)

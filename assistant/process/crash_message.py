@@ -66,9 +66,7 @@ def _without_native_build(setup: EngineArgs | None) -> str:
     with suppress(ModelError, OSError):
         if setup and ik.compiled() and choose(setup).engine == "ik":
             ik.USED.unlink()
-            return (
-                "The build of `make native` is not used any more, as it may be to blame; ask again."
-            )
+            return "The build of `make native` is not used any more: it may be to blame. Ask again."
     return ""
 
 

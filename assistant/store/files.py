@@ -28,9 +28,7 @@ def database_path() -> Path:
         path = Path()
     if path.is_absolute():
         return path
-    raise StorageError(
-        "There is no home folder to keep conversations in. Set SPECCHAT_HOME to a folder."
-    )
+    raise StorageError("There is no home folder for conversations. Set SPECCHAT_HOME to a folder.")
 
 
 def present(path: Path) -> bool:

@@ -35,9 +35,7 @@ def explanation(folder: Path, error: OSError) -> str:
     """Return the message for a disk error of a download to a folder, with what to do."""
     path = error.filename or folder
     if error.errno in _FULL:
-        return (
-            f"The disk is full at {folder}. The downloaded part is kept; make room and pull again."
-        )
+        return f"The disk is full at {folder}. The part so far is kept; make room and pull again."
     if error.errno in _FORBIDDEN:
         return (
             f"{path} cannot be written: {error.strerror}. Change its permissions, or choose "

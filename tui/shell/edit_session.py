@@ -23,6 +23,7 @@ from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
 from assistant.events import Decoded, Event, Finished, Prefilled, Ready
 from assistant.request import Request
+from assistant.session.attachments import DOCUMENTS
 from assistant.settings.settings import DEFAULT, Settings
 from models.errors import SpecchatError, StorageError, UsageError
 from models.memory import CONTEXT
@@ -59,6 +60,8 @@ def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[list[Rew
 def _opened(path: Path, writes: bool) -> TextFile:
     if path == STDIN:
         return text_file.parse(path, read_piped() if sys.stdin else b"")
+    if path.suffix.lower() in DOCUMENTS:
+        raise UsageError(f"{path} is a document; only files with text can be edited.")
     file = text_file.read(path)
     if writes:
         text_file.check_writable(path)

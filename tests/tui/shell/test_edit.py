@@ -474,6 +474,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
         (("loop.txt", "x", "--yes"), "loop.txt cannot be read"),
         (("file.txt",), "Name a file"),
         (("none.txt", "x", "--yes"), "none.txt cannot be read"),
+        (("page.pdf", "x", "--yes"), "page.pdf is a document"),
         (("file.txt:99", "x", "--yes"), "has lines 1 to 20"),
         (("file.txt", "-", "x"), "edited alone"),
         (("file.txt:1-2", "file.txt:2", "x", "--yes"), "overlap at line 2"),
