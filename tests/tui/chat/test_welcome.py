@@ -138,7 +138,7 @@ async def test_a_larger_model_is_suggested_once_and_not_offline(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = "There is a larger one."
-    monkeypatch.setattr("tui.chat.chat_controller.larger", lambda *_: said)
+    monkeypatch.setattr("tui.chat.chat_controller.suggest_larger", lambda *_: said)
     async with open_chat(*pair, novice=True, offline=True) as chat:
         await chat.ask("Offline")
         assert chat.screen.controller.may_suggest
