@@ -10,8 +10,8 @@ from assistant.request import ToolCall
 Role = Literal["system", "user", "assistant", "tool"]
 State = Literal["streaming", "complete", "stopped", "failed"]
 
-INTERRUPTED = "interrupted"
-"""The `stop` of an answer or a call during which the program ended."""
+INTERRUPTED, ELSEWHERE = "interrupted", "elsewhere"
+"""The `stop` of an answer or a call during which the program ended, or that another one writes."""
 REFUSED, CANCELLED = "refused", "cancelled"
 """The `stop` of a call that the user refused, and of one that the user cancelled."""
 MARKS = {
@@ -21,6 +21,7 @@ MARKS = {
     "length": "cut at the length limit",
     "context": "cut: the context is full",
     INTERRUPTED: "interrupted: the program ended before the answer did",
+    ELSEWHERE: "another specchat is writing this answer",
 }
 """Why an answer ended early, by its stop reason or else its state."""
 TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "

@@ -11,7 +11,7 @@ from assistant.session.chat_session import ChatSession
 from assistant.session.citing import copied_last
 from assistant.session.messages import passages_of
 from assistant.session.support import check
-from assistant.store.values import StoredMessage
+from assistant.store.values import ELSEWHERE, StoredMessage
 from models.errors import StorageError
 from tui.chat.chat_list import ChatList
 from tui.chat.conversation.answer import Answer
@@ -156,9 +156,8 @@ class SessionView:
         self._takes_focus = isinstance(focused, Turn) and focused.record not in path
         # A streaming answer is shown from its rounds: the store has an older state of it.
         streaming = [(record, self.session.responses.partial_of(record)) for record in path]
-        self._conversation.open(
-            [replace(r, content="", thought="") if so_far else r for r, so_far in streaming]
-        )
+        opened = [_as_opened(record, so_far is not None) for record, so_far in streaming]
+        self._conversation.open(opened)
         for record, so_far in streaming:
             if so_far is not None and isinstance(answer := self._turn(record), Answer):
                 for step in so_far.trace:
@@ -231,3 +230,11 @@ class SessionView:
         """Show that nothing is under way, or that a question waits for the model."""
         if not (self.session.requests.expects_model or self._streaming):
             self._screen.status.show(activity=None if idle else WAITING)
+
+
+def _as_opened(record: StoredMessage, is_under_way: bool) -> StoredMessage:
+    """Return a message as it is shown at first: without the rounds that follow, if any."""
+    if is_under_way:
+        return replace(record, content="", thought="")
+    is_elsewhere = record.role == "assistant" and record.state == "streaming"
+    return replace(record, state="stopped", stop=ELSEWHERE) if is_elsewhere else record

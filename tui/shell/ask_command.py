@@ -35,12 +35,8 @@ class Chat(click.ParamType[str]):
 
 @click.command()
 @click.argument("prompt", required=False)
-@click.option(
-    "--file", "-f", "files", multiple=True, type=FILE, help="Add a text file to the question."
-)
-@click.option(
-    "--each", "separately", is_flag=True, help="Ask about each of these files on its own."
-)
+@click.option("--file", "-f", "files", multiple=True, type=FILE, help="Add a file to the question.")
+@click.option("--each", "separately", is_flag=True, help="Ask about each of these files alone.")
 @click.option(
     "--about",
     multiple=True,
@@ -54,9 +50,7 @@ class Chat(click.ParamType[str]):
     metavar="last|new|NUMBER",
     help="Continue a conversation, and save this exchange in it.",
 )
-@click.option(
-    "--stop", "stop_strings", multiple=True, metavar="TEXT", help="Stop before this text."
-)
+@click.option("--stop", "stop_strings", multiple=True, metavar="TEXT", help="End before this text.")
 @constrained
 @click.option(
     "--tools",

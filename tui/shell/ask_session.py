@@ -186,7 +186,7 @@ class AskSession:
             case events.Preparing(text, fraction):
                 console.stoppable = False
                 self._print(text, "dim") if fraction is None else console.show_progress(text)
-            case Warned(text, severity) if severity != "error":
+            case Warned(text, severity) if severity != "error" and not self.answers[-1].cut:
                 self._print(text)
             case events.NotSaved(reason):
                 raise StorageError(reason)

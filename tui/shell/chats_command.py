@@ -14,7 +14,7 @@ import click
 from assistant.store.exports import json_lines, markdown, read_json_lines, write_new
 from assistant.store.files import database_path, present
 from assistant.store.store import Store
-from assistant.store.values import ChatSummary, FullConversation
+from assistant.store.values import FullConversation
 from models.errors import StorageError, UsageError
 from tui.safe import one_line, safe
 from tui.shell.options import FILE, NumberParameter
@@ -54,8 +54,7 @@ def chats(context: click.Context) -> None:
 @as_json_option
 def list_(limit: int = 50, as_json: bool = False) -> None:
     """List the conversations, pinned ones first, then the newest."""
-    with opened() as store:
-        _print(store.summaries(limit=limit), as_json, "There are no conversations.")
+    _print("", limit, as_json, "There are no conversations.")
 
 
 @chats.command()
@@ -64,11 +63,13 @@ def list_(limit: int = 50, as_json: bool = False) -> None:
 @as_json_option
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List the conversations that hold all WORDS; the last may be the start of a word."""
+    _print(" ".join(words), limit, as_json, "Nothing was found.")
+
+
+def _print(words: str, limit: int, as_json: bool, nothing: str) -> None:
     with opened() as store:
-        _print(store.summaries(" ".join(words), limit), as_json, "Nothing was found.")
-
-
-def _print(summaries: tuple[ChatSummary, ...], as_json: bool, nothing: str) -> None:
+        hits = store.summaries(words, limit + 1)
+    summaries = hits[:limit]
     if as_json:
         click.echo(json.dumps([asdict(summary) for summary in summaries]))
     elif not summaries:
@@ -80,6 +81,8 @@ def _print(summaries: tuple[ChatSummary, ...], as_json: bool, nothing: str) -> N
             click.echo(f"{summary.id:>6} {pin} {when} {summary.messages:>5}  {_row(summary.title)}")
             if summary.snippet:
                 click.echo(f"{'':34}{_row(summary.snippet)}")
+    if len(hits) > limit:
+        click.echo(f"There are more than {limit:,}; --limit shows them.", err=True)
 
 
 def _row(title: str) -> str:

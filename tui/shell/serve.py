@@ -38,9 +38,7 @@ MEMORY = 1 << 29  # bytes for KV caches of several conversations
 
 
 @click.command()
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="The address of this machine to use."
-)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option(
     "--port",
     type=NumberParameter(0, 65535),

@@ -8,7 +8,8 @@ import pytest
 from assistant.events import Decoded
 from assistant.store.files import database_path
 from assistant.store.store import Store
-from assistant.store.values import unsent
+from assistant.store.values import StoredMessage, unsent
+from tests.stored import ask
 from tests.tui.chat.chat_driver import Pair, open_chat
 
 
@@ -116,3 +117,17 @@ async def test_the_head_says_of_each_conversation_whether_it_is_saved(pair: Pair
         await chat.pilot.press("ctrl+n")
         await chat.ask("Three")
         assert "not saved" not in "".join(chat.shown("#name"))
+
+
+async def test_an_answer_that_another_program_writes_is_shown_as_such(pair: Pair) -> None:
+    other = Store(database_path())
+    question = ask(other, number := other.create("Elsewhere"), None, "How?")
+    answer = StoredMessage(0, question.id, "assistant", "Half of", 1.0, "streaming")
+    other.append(number, answer)
+    async with open_chat(*pair) as chat:
+        chat.screen.open(number)
+        await chat.until(
+            lambda: chat.shown(".footnote") == ["another specchat is writing this answer"]
+        )
+        assert chat.texts == ["How?", "Half of"]
+    other.close()

@@ -30,7 +30,10 @@ def test_chats_are_listed_newest_first(filled):
     assert lines[0].endswith("A poem \ufffdplease")
     assert lines[1].split()[0] == "1"
     assert [each["id"] for each in json.loads(run("list", "--json").stdout)] == [2, 1]
-    assert len(run("list", "--limit", "1").stdout.splitlines()) == 1
+    few = run("list", "--limit", "1")
+    assert len(few.stdout.splitlines()) == 1
+    assert few.stderr == "There are more than 1; --limit shows them.\n"
+    assert run("list", "--limit", "2").stderr == ""
 
 
 def test_an_imported_title_is_one_row_however_long(filled, tmp_path):
