@@ -22,6 +22,7 @@ from assistant.settings.settings import Settings
 from models.child_process import forbid_connections
 from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
+from tui import outlook
 from tui.app.signals import ending
 from tui.labels import figures, model_name
 from tui.safe import safe
@@ -73,7 +74,7 @@ def serve(
     generated = None if token or is_local(address) else secrets.token_urlsafe(24)
     console = EngineConsole("looking for the models")
     with _bound(address, port) as listening, console.shown():
-        setup, _ = chosen.setup(console.show_check)
+        setup, no_draft = chosen.setup(console.show_check)
         # Stored conversations are private: they must not be proposed to clients either.
         setup = replace(setup, recalls=False, snapshots=0, memory=MEMORY)
         forbid_connections()  # sockets that are bound may still listen
@@ -85,7 +86,7 @@ def serve(
         shown_address = f"[{address}]" if ":" in address else address
         root = f"http://{shown_address}:{listening.getsockname()[1]}"
         click.echo(f"{root}/v1")
-        announce(name, ready, generated)
+        announce(name, ready, outlook.missing_draft(no_draft, ready, chosen), generated)
         if editor:
             _log(f"For {EDITORS[editor][0]}:")
             click.echo(safe(lines_for(editor, root, name)))
@@ -118,12 +119,12 @@ async def _serve(
     await listen(endpoint, listening, end, endpoint.stop)
 
 
-def announce(name: str, ready: Ready, generated_token: str | None) -> None:
-    """Print which models answer, and the generated token."""
-    draft = ready.draft
-    how = f", and {model_name(draft.name)} guesses" if draft else ""
-    why = "" if draft else f" {ready.no_draft}"
-    _log(f"{name} answers{how}. Ctrl-C stops the server.{why}")
+def announce(name: str, ready: Ready, no_draft: str | None, generated_token: str | None) -> None:
+    """Print which models answer, why there is no draft, and the generated token."""
+    guesses = f", and {model_name(ready.draft.name)} guesses" if ready.draft else ""
+    _log(f"{name} answers{guesses}. Ctrl-C stops the server.")
+    if no_draft:
+        _log(no_draft)
     if generated_token:
         _log(f"Others on the network can ask, with this token: {generated_token}")
 

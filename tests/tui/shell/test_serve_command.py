@@ -45,6 +45,13 @@ def test_it_serves_until_it_is_told_to_end(target, number, code):
     assert "Traceback" not in err
 
 
+def test_it_says_why_no_model_guesses(target):
+    with serving("--target", target, "--mode", "auto") as (process, _):
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=WAIT_S)
+    assert "Guesses come from the conversation alone. No model on this machine" in err
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
 @pytest.mark.some(2)
 def test_the_clients_of_an_ended_server_are_told_in_json(endless, number):
