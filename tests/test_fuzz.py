@@ -20,13 +20,13 @@ def outcome(target: Target, data: bytes) -> str:
     """Return how a target ends for an input; what differs in numbers and names is the same."""
     started = thread_time()
     try:
-        said = type(target.run(data)).__name__
+        kind = type(target.run(data)).__name__
     except target.refusals as error:
-        said = re.sub(r"\d+|'[^']*'|/\S+", "", str(error))[:80]
+        kind = re.sub(r"\d+|'[^']*'|/\S+", "", str(error))[:80]
     except Exception as error:
         raise AssertionError(f"this breaks it: {data!r}") from error
     assert thread_time() - started < SLOW_S, f"this is slow: {data!r}"
-    return said
+    return kind
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -37,7 +37,7 @@ def test_a_moment_of_fuzzing_breaks_nothing(name):
     seen = {outcome(target, data) for data in corpus}
     for _ in range(TRIES):
         data = mutated(corpus, target.words, rng)
-        if (said := outcome(target, data)) not in seen and len(seen) < MOST_KEPT:
-            seen.add(said)
+        if (kind := outcome(target, data)) not in seen and len(seen) < MOST_KEPT:
+            seen.add(kind)
             corpus.append(data)
     assert len(seen) > 1

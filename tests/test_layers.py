@@ -42,20 +42,20 @@ from assistant.process.wire import CHAT
 from assistant.events import Failed, Finished
 from assistant.request import EngineArgs, Message, Request
 
-commands, tell = os.pipe()
-hear, events = os.pipe()
+commands, send = os.pipe()
+receive, events = os.pipe()
 Thread(target=worker.serve, args=(commands, events, *worker.chat()), daemon=True).start()
-pipe = os.fdopen(hear, "rb")
+pipe = os.fdopen(receive, "rb")
 for job in (
     EngineArgs(Path(sys.argv[1]), n_ctx=512, threads=1),
     Request((Message("user", "Why?"),), max_tokens=8),
 ):
-    os.write(tell, wire.framed(CHAT.commands.encode(Envelope(1, job))))
-    said = None
-    while not said or not said.last:
-        said = CHAT.messages.decode(wire.read(pipe))
-    assert not isinstance(said.content, Failed), said
-assert isinstance(said.content, Finished)
+    os.write(send, wire.framed(CHAT.commands.encode(Envelope(1, job))))
+    message = None
+    while not message or not message.last:
+        message = CHAT.messages.decode(wire.read(pipe))
+    assert not isinstance(message.content, Failed), message
+assert isinstance(message.content, Finished)
 print(*sys.modules, flush=True)
 os._exit(0)
 """

@@ -113,7 +113,7 @@ LINUX, MAC = ("linux", "x86_64"), ("darwin", "arm64")
         (("darwin", "x86_64"), "3.12", "llama"),
     ],
 )
-def test_an_installed_wheel_requires_one_engine_and_compiles_none_that_comes_as_a_wheel(
+def test_a_wheel_requires_one_engine_that_needs_no_compiler(
     wheel: Path, system: tuple[str, str], version: str, engine: EngineName
 ) -> None:
     with zipfile.ZipFile(wheel) as archive:
@@ -133,8 +133,8 @@ def test_an_installed_wheel_requires_one_engine_and_compiles_none_that_comes_as_
 
 def test_the_installed_wheel_runs_and_is_the_one_that_was_built(installed, tmp_path):
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    said = run(installed, "--version")
-    assert (said.returncode, said.stdout) == (0, f"specchat, version {version}\n")
+    shown = run(installed, "--version")
+    assert (shown.returncode, shown.stdout) == (0, f"specchat, version {version}\n")
     where = (
         "import tui, assistant, models; print(tui.__file__, assistant.__file__, models.__file__)"
     )

@@ -60,7 +60,7 @@ def test_a_character_cut_at_the_end_of_the_data_is_left_out(data: bytes, encodin
 
 
 @pytest.mark.parametrize(("data", "encoding"), ENCODED)
-async def test_an_attached_text_is_the_one_that_is_edited_read_by_tools_and_found_in_folders(
+async def test_a_file_has_the_same_text_wherever_it_is_read(
     tmp_path: Path, data: bytes, encoding: str
 ) -> None:
     path = tmp_path / "file.txt"

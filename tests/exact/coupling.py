@@ -61,12 +61,12 @@ def _texts(case: Case, rng: LateUniforms) -> tuple[Any, Any]:
     numbers = Numbers(rng)
     target: Any = case.target
     end = len(case.start) + case.length
-    said = list(case.start)
-    ars = autoregressive(target, said, case.warp, Coupled(numbers))
+    expected = list(case.start)
+    ars = autoregressive(target, expected, case.warp, Coupled(numbers))
     for _ in islice(ars, case.length):
         pass
     tokens, planner, drafter = list(case.start), case.planner(), case.drafter()
     while len(tokens) < end:
         plan, rule = planner.plan(), Coupled(numbers)
         planner.observe(speculative_round(target, drafter, tokens, plan, case.warp, rule)[0])
-    return tuple(said), tuple(tokens[:end])
+    return tuple(expected), tuple(tokens[:end])

@@ -34,9 +34,9 @@ class Parrot:
 class Whims:
     """A plan that decides anything by everything it is told, past rounds included."""
 
-    def __init__(self, budget: int, *told: Any) -> None:
+    def __init__(self, budget: int, *occasion: Any) -> None:
         self.budget = budget
-        self._told = list(told)
+        self._occasion = list(occasion)
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take any offer, as much of it as it likes, or none."""
@@ -52,5 +52,5 @@ class Whims:
         return self._random(bucket).random() < 0.8
 
     def _random(self, news: Any) -> Random:
-        self._told.append(news)
-        return Random(repr(self._told))
+        self._occasion.append(news)
+        return Random(repr(self._occasion))

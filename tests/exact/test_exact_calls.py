@@ -77,8 +77,8 @@ def test_the_text_is_free_until_the_token_that_begins_a_call():
     forms.cache_clear()
     a, begins, braces, closes, stop = range(5)
     every = Toy(5, 0, "uniform")
-    auto = {said for said, chance in expected("auto", every, keep_all).items() if chance}
-    none = {said for said, chance in expected("none", every, keep_all).items() if chance}
+    auto = {ids for ids, chance in expected("auto", every, keep_all).items() if chance}
+    none = {ids for ids, chance in expected("none", every, keep_all).items() if chance}
     assert (a, begins, braces) in auto
     assert (begins, braces, closes) in auto
     assert {tokens[1] for tokens in auto if tokens[0] == begins} == {braces}

@@ -95,7 +95,7 @@ def model(n_vocab, style="full"):
         (AGAIN, 3, (2, 1, 0), 2, 2, 2),
     ],
 )
-def test_a_thought_that_is_ended_by_force_has_the_law_of_ars_with_the_same_forcing(
+def test_a_forced_end_of_a_thought_has_the_law_of_ars(
     rule, copies, markers, n_vocab, begun, budget, lookahead, length
 ):
     target, context = Toy(n_vocab, 3), (*PROMPT, *begun)

@@ -99,8 +99,8 @@ def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
     for command in (EngineArgs(Path("a.gguf")), request, CountTokens("a", "b")):
         yield framed(LAB.commands.encode(Envelope(1, command)))
-    for said in (Loading("target", "a", 0.5), LaneEvent(1, 0.5, Failed("a", "Bug")), None):
-        yield framed(LAB.messages.encode(Envelope(1, said, True)))
+    for part in (Loading("target", "a", 0.5), LaneEvent(1, 0.5, Failed("a", "Bug")), None):
+        yield framed(LAB.messages.encode(Envelope(1, part, True)))
 
 
 def _rendered(data: bytes) -> object:
@@ -109,7 +109,7 @@ def _rendered(data: bytes) -> object:
     asked.append(Message("user", "And now?"))
     template = ChatTemplate(data.decode("utf-8", "replace"), CHATML)
     text = template.render(asked)
-    if not all(said in text for said in ("Be brief.", "And now?")):
+    if not all(part in text for part in ("Be brief.", "And now?")):
         raise AssertionError("what was said is lost")
     return text if "a built-in one is used" in (template.warning or "") else None
 

@@ -56,9 +56,7 @@ for cpu, siblings in enumerate(["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6", "
         ({}, 4, 4),
     ],
 )
-def test_efficiency_cores_compute_nothing_where_there_are_others(
-    tmp_path, monkeypatch, files, allowed, cores
-):
+def test_efficiency_cores_are_not_used_beside_others(tmp_path, monkeypatch, files, allowed, cores):
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

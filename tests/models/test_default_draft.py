@@ -85,9 +85,7 @@ def no_room(*arguments):
     raise StorageError("There is no room.")
 
 
-def test_where_it_cannot_be_made_the_draft_serves_and_the_reason_is_said(
-    pair, reports, monkeypatch
-):
+def test_without_a_slim_draft_the_whole_one_serves_with_the_reason(pair, reports, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(slim_draft, "require_space", no_room)
         assert slim_draft.default_draft(reports.append) is None

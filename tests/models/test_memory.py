@@ -136,8 +136,6 @@ def test_the_estimate_is_hardly_less_and_little_more_than_what_a_process_takes(r
         (64e9, {"longrope": 512, "n_ctx": 32_768}, 8192),
     ],
 )
-def test_the_context_is_as_large_as_the_model_allows_and_a_quarter_of_free_memory_holds(
-    tmp_path, monkeypatch, free, how, tokens
-):
+def test_the_default_context_fits_a_quarter_of_memory(tmp_path, monkeypatch, free, how, tokens):
     monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
     assert memory.auto_ctx(gguf.read(tiny.write(tmp_path / "tiny.gguf", **how))) == tokens

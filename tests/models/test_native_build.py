@@ -95,9 +95,9 @@ def compared(
     with monkeypatch.context() as patched:
         patched.setattr(child_process, "run", run)
         patched.setenv(ik.VARIABLE, "")
-        said = compare(Path("model.gguf"))
+        result = compare(Path("model.gguf"))
     assert complaint is not None or turns == turns[:2] * TURNS
-    return said
+    return result
 
 
 def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target):
@@ -122,9 +122,9 @@ def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target)
     ],
 )
 def test_turns_beside_another_program_decide_if_they_are_most(place, monkeypatch, busy, begin, end):
-    said = compared(monkeypatch, 0.9, 0.9, 0.9, busy=busy, factor=3.0)
-    assert said.startswith(begin)
-    assert said.endswith(end)
+    result = compared(monkeypatch, 0.9, 0.9, 0.9, busy=busy, factor=3.0)
+    assert result.startswith(begin)
+    assert result.endswith(end)
 
 
 def test_one_that_is_wrong_or_ends_is_not_used_however_fast(place, monkeypatch):
@@ -135,9 +135,9 @@ def test_one_that_is_wrong_or_ends_is_not_used_however_fast(place, monkeypatch):
 
 
 def test_a_process_measures_each_evaluation_and_hands_over_its_logits(tiny_target):
-    said, complaint = child_process.run(native_build.__name__, tiny_target)
+    result, complaint = child_process.run(native_build.__name__, tiny_target)
     assert complaint is None
-    seconds, rows = np.split(np.frombuffer(said, np.float32), [len(ENDS)])
+    seconds, rows = np.split(np.frombuffer(result, np.float32), [len(ENDS)])
     assert (seconds > 0).all()
     first, *others = rows.reshape(CYCLES, -1)
     assert np.std(first) > 0

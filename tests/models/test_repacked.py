@@ -87,9 +87,7 @@ def test_a_copy_that_is_not_as_it_was_written_or_of_another_model_is_not_used(so
     assert logits(source)[1]
 
 
-def test_a_model_has_one_copy_which_a_new_installation_of_the_same_library_uses(
-    source, tmp_path, monkeypatch
-):
+def test_a_new_installation_of_the_library_uses_the_same_copy(source, tmp_path, monkeypatch):
     installed = [tmp_path / "one", tmp_path / "again"]
     for folder in installed:
         folder.mkdir()

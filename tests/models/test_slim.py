@@ -193,9 +193,9 @@ def interrupted(*arguments):
 def test_after_any_end_it_can_be_made_afresh(models, source, monkeypatch, moment, trouble, error):
     with monkeypatch.context() as patched:
         patched.setattr(writing, moment, trouble)
-        with pytest.raises(error) as told:
+        with pytest.raises(error) as caught:
             made(source)
-    assert error is KeyboardInterrupt or f"{models}: No space left" in str(told.value)
+    assert error is KeyboardInterrupt or f"{models}: No space left" in str(caught.value)
     assert list(models.iterdir()) == []
     assert read(made(source)).n_vocab == KEPT
 

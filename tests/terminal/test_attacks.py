@@ -41,9 +41,7 @@ KEYS = (*"aqyn ?/@:é한", *CONTROLS, *F[1:], *map("\x1b{}".format, SEQUENCES))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_minute_of_random_keys_ends_in_no_error_and_a_sound_terminal(
-    tmp_path: Path, models: list[str], seed: int
-) -> None:
+def test_a_minute_of_keys_causes_no_error(tmp_path: Path, models: list[str], seed: int) -> None:
     keys, until = random.Random(seed), time.monotonic() + 20
     with opened(tmp_path, *models, "--max-tokens", "30", cwd=tmp_path) as terminal:
         terminal.shows(READY)
@@ -56,9 +54,7 @@ def test_a_minute_of_random_keys_ends_in_no_error_and_a_sound_terminal(
         assert terminal.end() == 0, terminal.text
 
 
-def test_the_saved_part_of_an_answer_stays_when_the_disk_fills_up_while_it_streams(
-    tmp_path: Path, models: list[str]
-) -> None:
+def test_a_full_disk_keeps_the_saved_part_of_an_answer(tmp_path: Path, models: list[str]) -> None:
     with opened(tmp_path, *models) as terminal:
         streaming(terminal)
         database = next((tmp_path / "home").rglob("chats.db"))
@@ -256,9 +252,7 @@ def test_two_hundred_thousand_files_are_read_as_far_as_the_limit(
     assert names(index, "Which folder has a number?")
 
 
-def test_a_huge_folder_is_waited_for_until_it_is_removed_from_the_question(
-    many: Path, tmp_path: Path, models: list[str]
-) -> None:
+def test_a_huge_folder_can_be_given_up(many: Path, tmp_path: Path, models: list[str]) -> None:
     with opened(tmp_path, *models, cwd=many.parent, size=(100, 60)) as terminal:
         terminal.shows(READY)
         terminal.press("@many/")

@@ -102,9 +102,7 @@ def shown(text: str, width: int) -> list[str]:
     return [line for found in layout.lines if (line := found.content.plain.rstrip())]
 
 
-def test_the_scrollback_holds_what_is_stored_once_and_in_order(
-    tmp_path: Path, models: list[str]
-) -> None:
+def test_the_scrollback_holds_the_stored_messages_once(tmp_path: Path, models: list[str]) -> None:
     terminal = Inline(tmp_path, *models, "--max-tokens", "150")
     terminal.shows(READY)
     terminal.press("First\r")
@@ -126,9 +124,7 @@ def test_the_scrollback_holds_what_is_stored_once_and_in_order(
         assert line == known if known is not None else DONE in line
 
 
-def test_a_terminal_that_grows_while_it_streams_has_everything_once(
-    tmp_path: Path, slow: list[str]
-) -> None:
+def test_a_terminal_that_grows_shows_every_line_once(tmp_path: Path, slow: list[str]) -> None:
     terminal = Inline(tmp_path, *slow, size=(40, 30))
     terminal.shows(READY)
     terminal.press("Go on\r")
@@ -149,9 +145,7 @@ def test_a_terminal_that_grows_while_it_streams_has_everything_once(
     assert text == known, (lines, answer)
 
 
-def test_an_answer_that_is_stopped_stays_and_what_waited_is_in_the_prompt(
-    tmp_path: Path, slow: list[str]
-) -> None:
+def test_a_stop_keeps_the_answer_and_restores_the_queue(tmp_path: Path, slow: list[str]) -> None:
     terminal = Inline(tmp_path, *slow)
     terminal.shows(READY)
     terminal.press("Go on\r")
@@ -266,9 +260,7 @@ def test_enter_sends_while_completions_are_looked_for(tmp_path: Path, models: li
     terminal.leave()
 
 
-def test_a_name_with_an_at_sign_is_attached_if_it_is_there_and_text_otherwise(
-    tmp_path: Path, models: list[str]
-) -> None:
+def test_a_name_after_an_at_sign_is_attached_or_text(tmp_path: Path, models: list[str]) -> None:
     (tmp_path / "file.txt").write_text("blue")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "air.md").write_text("Zeppelins are moored at dusk.")
@@ -293,9 +285,7 @@ def test_a_name_with_an_at_sign_is_attached_if_it_is_there_and_text_otherwise(
     assert [file.title for file in question.attachments] == ["notes/", "[1] notes/air.md:1"]
 
 
-def test_no_other_conversation_is_opened_while_an_answer_is_under_way(
-    tmp_path: Path, slow: list[str]
-) -> None:
+def test_no_conversation_is_opened_during_an_answer(tmp_path: Path, slow: list[str]) -> None:
     stored(tmp_path, MARKDOWN)
     terminal = Inline(tmp_path, *slow)
     terminal.shows(READY)
@@ -385,7 +375,7 @@ def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
         },
     ],
 )
-def test_a_command_that_cannot_be_carried_out_says_why_and_the_chat_goes_on(
+def test_a_failed_command_says_why_and_the_chat_continues(
     tmp_path: Path, models: list[str], refused: dict[str, str]
 ) -> None:
     terminal = Inline(tmp_path, *models, "--max-tokens", "5")
@@ -431,7 +421,7 @@ def test_a_pipe_is_refused_and_ask_named(tmp_path: Path) -> None:
         ("emacs", "set editing-mode vi\n", False),
     ],
 )
-def test_the_keys_are_those_that_are_set_or_else_of_readline(
+def test_the_keys_are_the_configured_ones_or_readlines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editing: Any, inputrc: str | None, vi: bool
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

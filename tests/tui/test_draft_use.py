@@ -31,7 +31,7 @@ def test_a_draft_that_cannot_serve_is_named_with_what_to_do_whatever_the_mode(ta
     assert ("Guesses come from the conversation alone." in err) is (mode != "ars")
 
 
-async def test_the_chat_does_not_claim_proposals_where_nothing_can_propose(
+async def test_the_chat_claims_no_proposals_without_a_source(
     target: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)  # it takes nothing back

@@ -35,5 +35,5 @@ def test_a_model_is_called_by_its_family_and_its_size() -> None:
 
 
 def test_one_thing_is_counted_in_the_singular() -> None:
-    told = ["0 tokens", "1 token", "1,234 tokens"]
-    assert [counted(count, "token") for count in (0, 1, 1234)] == told
+    counts = ["0 tokens", "1 token", "1,234 tokens"]
+    assert [counted(count, "token") for count in (0, 1, 1234)] == counts

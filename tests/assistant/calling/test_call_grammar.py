@@ -50,7 +50,7 @@ def test_calls_fit_their_tools_and_nothing_else_does(form):
         for several in (True, False):
             two = read(form, wrote(form, paris, rome), choice, several=several)
             assert two == (WHOLE if several and form.several else WRONG)
-        for name, said in [
+        for name, written in [
             ("get_rain", PARIS),
             ("get_weather", '{"city": "Paris"}'),
             ("get_weather", PARIS.replace("kelvin", "F")),
@@ -59,7 +59,7 @@ def test_calls_fit_their_tools_and_nothing_else_does(form):
             ("get_time", "[]"),
         ]:
             if choice == "required" or form is not LLAMA:
-                assert read(form, wrote(form, (name, said)), choice) == WRONG
+                assert read(form, wrote(form, (name, written)), choice) == WRONG
     if form.closes + form.after:
         assert read(form, wrote(form, paris)[:-1]) == BEGUN
     assert read(form, f"{wrote(form, paris)} There.") == WRONG
@@ -119,7 +119,7 @@ def element(name, text):
 
 def test_arguments_in_xml_fit_their_tools():
     city, unit = element("city", 'Par\n"is"<b>'), element("unit", '"kelvin"')
-    for said, found in [
+    for written, found in [
         (("get_weather", city + unit), WHOLE),
         (("get_weather", city), WRONG),
         (("get_weather", city + element("unit", '"F"')), WRONG),
@@ -129,7 +129,7 @@ def test_arguments_in_xml_fit_their_tools():
         (("get_time", ""), WHOLE),
         (("get_time", element("town", "x")), WRONG),
     ]:
-        assert read(XML, wrote(XML, said), "required") == found
+        assert read(XML, wrote(XML, written), "required") == found
     assert read(XML, f"So.\n{wrote(XML, ('get_time', ''), ('get_time', city))}") == WHOLE
 
 

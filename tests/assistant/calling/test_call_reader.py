@@ -79,9 +79,9 @@ def test_however_tokens_cut_an_answer_text_and_calls_are_the_same(form, text, ca
     rng = random.Random(longest)
     for _ in range(5):
         sizes = iter(lambda: rng.randint(1, longest), None)
-        said, written, reader, deltas = read(form, cut(text + call, sizes))
+        plain, written, reader, deltas = read(form, cut(text + call, sizes))
         found = reader.tool_calls
-        assert (said, written, reader.cut) == (text, call, "")
+        assert (plain, written, reader.cut) == (text, call, "")
         assert [(each.name, each.arguments) for each in found] == calls
         for place, each in enumerate(found):
             own = [delta for delta in deltas if delta.index == place]
@@ -118,8 +118,8 @@ def test_a_call_in_a_thought_is_no_call_and_a_stop_string_in_a_call_is_none():
     reader, words = CallReader(HERMES, SCHEMAS), ["<think>", call, "</think>", "So", call]
     beginning = AnswerBeginning(TokenText(lambda token: b""), think)
     answer = AnswerText(beginning, stops=("get", "So "), call_reader=reader)
-    told = [each for i, word in enumerate(words) for each in answer.add(token(word, number=i))]
-    assert [(each.id, each.part) for each in told] == [
+    events = [each for i, word in enumerate(words) for each in answer.add(token(word, number=i))]
+    assert [(each.id, each.part) for each in events] == [
         (0, "marker"), (1, "thought"), (2, "marker"), (3, "answer"), (4, "call")
     ]  # fmt: skip
     assert (len(reader.tool_calls), answer.stopped) == (1, False)

@@ -13,10 +13,10 @@ from tests.assistant.calling.tool_calls import GEMMA, KINDS, asking, calls, fits
 by_vocabulary = pytest.mark.parametrize("words", KINDS, ids=["as text", "as control tokens"])
 
 
-def allows(words, schema, said):
+def allows(words, schema, arguments):
     """Say whether a call may have such arguments."""
     request = asking(Tool("find", "", json.dumps(schema)))
-    return fits(words, GEMMA, request, wrote(GEMMA, ("find", said)))[1]
+    return fits(words, GEMMA, request, wrote(GEMMA, ("find", arguments)))[1]
 
 
 def spelt(value):
@@ -31,13 +31,13 @@ def spelt(value):
 
 
 def read(text):
-    reader, said = GemmaArguments(), ""
+    reader, arguments = GemmaArguments(), ""
     for i, each in enumerate(text):
         more, rest = reader.read(each)
-        said += more
+        arguments += more
         if rest is not None:
-            return json.loads(said), rest + text[i + 1 :]
-    return said, None
+            return json.loads(arguments), rest + text[i + 1 :]
+    return arguments, None
 
 
 def properties(known, required=()):
@@ -61,7 +61,7 @@ SCHEMA = properties(
 
 @by_vocabulary
 @pytest.mark.parametrize(
-    ("said", "fits"),
+    ("arguments", "fits"),
     [
         ('b:<|"|>x<|"|>,list:[]', True),
         ('a:3,b:<|"|>}"<tool\n,é<|"|>,list:[{x:<|"|><|"|>},{n:null,x:<|"|>y<|"|>}]', True),
@@ -78,10 +78,10 @@ SCHEMA = properties(
         ('b:<|"|><|"|>,list:[],unit:<|"|>d<|"|>', False),
     ],
 )
-def test_arguments_fit_the_schema_in_the_order_of_its_keys(words, said, fits):
-    assert allows(words, SCHEMA, said) == fits
+def test_arguments_fit_the_schema_in_the_order_of_its_keys(words, arguments, fits):
+    assert allows(words, SCHEMA, arguments) == fits
     if fits:
-        assert read(f"{said}}}<tool_call|>")[1] == "<tool_call|>"
+        assert read(f"{arguments}}}<tool_call|>")[1] == "<tool_call|>"
 
 
 @by_vocabulary
@@ -155,9 +155,9 @@ def test_any_value_that_fits_a_schema_may_be_written_and_is_read_as_the_same(wor
     @given(CASES.flatmap(lambda case: st.tuples(st.just(case[0]), case[1])))
     def law(case):
         schema, value = case
-        said = spelt(value)
-        assert allows(words, schema, said[1:-1])
-        assert read(said[1:] + "<tool_call|>") == (value, "<tool_call|>")
+        arguments = spelt(value)
+        assert allows(words, schema, arguments[1:-1])
+        assert read(arguments[1:] + "<tool_call|>") == (value, "<tool_call|>")
 
     law()
 

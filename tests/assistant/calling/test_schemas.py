@@ -45,8 +45,8 @@ def test_a_text_is_one_of_those_its_schema_lists_and_else_any(form, words, schem
     request = finding(of(schema))
     assert not calls(words, form, request)[1]
     for text in right + wrong:
-        said = wrote(form, ("find", spelt(form, text)))
-        assert fits(words, form, request, said)[1] == (text in right), text
+        written = wrote(form, ("find", spelt(form, text)))
+        assert fits(words, form, request, written)[1] == (text in right), text
 
 
 NESTED = {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}
@@ -101,10 +101,10 @@ def test_a_text_that_is_too_complex_ends_an_answer_and_none_after_it(monkeypatch
 def test_a_tool_that_makes_no_rules_does_not_keep_others_from_being_called():
     odd = {"properties": {"a": {"$ref": "#/properties/b"}, "b": {"type": "array"}}}
     tools = (Tool("odd", "", json.dumps(odd)), Tool("find", "", json.dumps(of({}))))
-    said = wrote(XML, ("find", spelt(XML, "x")), ("odd", spelt(XML, "y")))
+    written = wrote(XML, ("find", spelt(XML, "x")), ("odd", spelt(XML, "y")))
     _, (remark,) = calls(KINDS[0], XML, asking(*tools))
     assert remark.startswith("The tool odd may be called with any arguments")
-    assert fits(KINDS[0], XML, asking(*tools), said)[0]
+    assert fits(KINDS[0], XML, asking(*tools), written)[0]
 
 
 WHOLE = {
@@ -139,18 +139,18 @@ def test_the_arguments_of_a_strict_tool_fit_its_schema(form, words):
         )
         text = text.encode("latin-1").decode()
         reader = XmlArguments(closed(WHOLE)) if form is XML else GemmaArguments()
-        said, rest = reader.read(text.partition(form.opens + "find" + form.between)[2])
+        written, rest = reader.read(text.partition(form.opens + "find" + form.between)[2])
         assert rest is not None
-        right.validate(json.loads(said))
+        right.validate(json.loads(written))
 
 
 @pytest.mark.parametrize("value", ["1e999", "9" * 5000, "[" * 5000, "NaN", "-0", '{"b": [1, 2]}'])
 def test_a_value_in_an_element_is_read_as_json(value):
     reader = XmlArguments({"properties": {"a": {"type": "number"}}})
-    said, _ = reader.read(f"<parameter=a>\n{value}\n</parameter>\n</function>")
-    kept = said == f'{{"a": {value}}}'
+    written, _ = reader.read(f"<parameter=a>\n{value}\n</parameter>\n</function>")
+    kept = written == f'{{"a": {value}}}'
     assert kept == (value not in ("NaN", "[" * 5000))
-    assert kept or json.loads(said) == {"a": value}
+    assert kept or json.loads(written) == {"a": value}
 
 
 @pytest.mark.parametrize("required", [3, [["a"]], "a"])

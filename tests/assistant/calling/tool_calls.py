@@ -36,7 +36,7 @@ ODD = '{"city": "}</tool_call>\\"{\\\\"}'
 
 def wrote(form, *calls):
     """Return the text of an answer that is these calls, of a name and arguments each."""
-    texts = (f"{form.opens}{name}{form.between}{said}{form.closes}" for name, said in calls)
+    texts = (f"{form.opens}{name}{form.between}{values}{form.closes}" for name, values in calls)
     return form.before + form.joins.join(texts) + form.after
 
 

@@ -153,10 +153,10 @@ def test_each_real_vocabulary_spells_what_forms_ask_for(real_vocab, real_tokeniz
     text = '{"name": "Zoë 張", "tags": ["a b", "\\n"]}'
     assert b"".join(map(real_vocab.piece, tokenizer.tokenize_str(text))) == text.encode()
     mask = mask_of(Constraint("schema", '{"const": {"name": "Zoë"}}'), real_vocab, tokenizer)
-    said: list[int] = []
-    while more := mask.likely(said):
-        said += more
-    assert json.loads(b"".join(map(real_vocab.piece, said))) == {"name": "Zoë"}
+    chosen: list[int] = []
+    while more := mask.likely(chosen):
+        chosen += more
+    assert json.loads(b"".join(map(real_vocab.piece, chosen))) == {"name": "Zoë"}
 
 
 def test_a_vocabulary_that_does_not_spell_or_never_ends_is_refused():

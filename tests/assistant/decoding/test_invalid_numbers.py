@@ -58,9 +58,7 @@ def tokens(received: EventLog) -> list[int]:
 @pytest.mark.parametrize("measure", [True, False])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.some(3)
-def test_a_target_with_invalid_logits_fails_with_the_reason(
-    spoil, tiny_draft, tiny_target, value, measure
-):
+def test_invalid_logits_of_the_target_are_reported(spoil, tiny_draft, tiny_target, value, measure):
     bad = spoil("target", VALUES[value], "everywhere")
     with in_process() as (engine, received):
         engine.submit(EngineArgs(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
@@ -105,9 +103,7 @@ def test_invalid_logits_amid_an_answer_end_it_and_keep_its_text(spoil, tiny_draf
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_invalid_logits_of_the_draft_amid_an_answer_end_speculation_alone(
-    spoil, tiny_target, value
-):
+def test_invalid_logits_of_the_draft_end_speculation_alone(spoil, tiny_target, value):
     bad = spoil("draft", VALUES[value], "one-token")
     with in_process() as (engine, received):
         engine.submit(EngineArgs(tiny_target, bad, n_ctx=512, threads=1, measure=False))

@@ -234,9 +234,7 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     assert finish(begun).stats.decode_s == 10.0
 
 
-def test_a_prefill_reports_progress_before_it_computes_and_after_each_chunk(
-    open_model, tiny_target
-):
+def test_a_prefill_reports_progress_first_and_after_each_chunk(open_model, tiny_target):
     model = open_model(tiny_target)
     model.logits([1, 2, 3])
     steps = prefill(model, "target", [1, 2, 3, *range(4, 254), *range(250)])

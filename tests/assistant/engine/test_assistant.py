@@ -18,15 +18,15 @@ def assistant(opened, tiny_target, tiny_draft):
 
 def test_of_a_cached_prompt_only_the_last_token_is_evaluated(opened, tmp_path):
     assistant = opened(tiny.write(tmp_path / "t.gguf"))
-    said = [answer(assistant, ask())[0] for _ in range(2)]
-    assert said[1] == Prepared(said[0].prompt_tokens, said[0].prompt_tokens - 1, 0)
+    first, second = (answer(assistant, ask())[0] for _ in range(2))
+    assert second == Prepared(first.prompt_tokens, first.prompt_tokens - 1, 0)
 
 
 def test_the_first_token_waits_for_no_draft(opened, tmp_path):
     assistant = opened(tiny.write(tmp_path / "t.gguf"), tiny.write(tmp_path / "d.gguf"))
-    said = [event for event in answer(assistant, ask()) if isinstance(event, Decoded)]
-    assert [event.lookahead for event in said[:2]] == [0, 3]
-    assert said[0].forecast.reason is Reason.FIRST
+    rounds = [event for event in answer(assistant, ask()) if isinstance(event, Decoded)]
+    assert [event.lookahead for event in rounds[:2]] == [0, 3]
+    assert rounds[0].forecast.reason is Reason.FIRST
 
 
 def test_another_day_recomputes_only_its_own_line(assistant):
@@ -35,9 +35,9 @@ def test_another_day_recomputes_only_its_own_line(assistant):
 
     asked = [QUESTION[0], on("2026-11-27", "Why?")]
     first = answer(assistant, ask(asked))
-    told = Message("assistant", first[-1].text, first[-1].token_ids)
+    reply = Message("assistant", first[-1].text, first[-1].token_ids)
     for day in ("2026-11-27", "2026-11-28"):  # the same conversation goes on
-        again = [*asked, told, Message("user", "And at night?", day=day)]
+        again = [*asked, reply, Message("user", "And at night?", day=day)]
         cached = answer(assistant, ask(again))[0].cached_tokens
         assert cached >= first[0].prompt_tokens + 40 - 1 - 3
     other = answer(assistant, ask([QUESTION[0], on("2026-11-28", "How?")]))
@@ -47,8 +47,8 @@ def test_another_day_recomputes_only_its_own_line(assistant):
 
 def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(assistant):
     first = answer(assistant, ask())
-    said = Message("assistant", first[-1].text, first[-1].token_ids)
-    again = [*QUESTION, said, Message("user", "And at night?")]
+    reply = Message("assistant", first[-1].text, first[-1].token_ids)
+    again = [*QUESTION, reply, Message("user", "And at night?")]
     second = answer(assistant, ask(again))
     before = first[0].prompt_tokens + 40
     # The last token decoded was never fed: nobody asked what follows it.
@@ -60,9 +60,7 @@ def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(assistant)
 
 
 @pytest.mark.parametrize("mode", ["ars", "sps"])
-def test_a_cancelled_answer_is_kept_for_the_next_turn(
-    opened, assistant, tiny_target, tiny_draft, mode
-):
+def test_a_cancelled_answer_stays_in_the_cache(opened, assistant, tiny_target, tiny_draft, mode):
     control = assistant.control
     control.mode, control.lookahead = mode, 3
     events = []
@@ -75,8 +73,8 @@ def test_a_cancelled_answer_is_kept_for_the_next_turn(
     assert finished.stop is Stop.CANCELLED
     assert list(finished.token_ids) == ids_of(events)
     assert len(finished.token_ids) < 30
-    said = Message("assistant", finished.text, finished.token_ids)
-    request = ask([*QUESTION, said, Message("user", "Go on")], mode=mode)
+    reply = Message("assistant", finished.text, finished.token_ids)
+    request = ask([*QUESTION, reply, Message("user", "Go on")], mode=mode)
     here = answer(assistant, request)
     assert here[0].cached_tokens >= events[0].prompt_tokens + len(finished.token_ids) - 1
     fresh = opened(tiny_target, tiny_draft)
@@ -85,15 +83,15 @@ def test_a_cancelled_answer_is_kept_for_the_next_turn(
 
 def test_a_stopped_answer_continues_from_the_cache(opened, assistant, tiny_target, tiny_draft):
     first = answer(assistant, ask(max_tokens=10))
-    said = Message("assistant", first[-1].text, first[-1].token_ids)
-    assert len(said.token_ids) == 10
-    events = answer(assistant, ask([*QUESTION, said], max_tokens=20, alternatives=2))
+    reply = Message("assistant", first[-1].text, first[-1].token_ids)
+    assert len(reply.token_ids) == 10
+    events = answer(assistant, ask([*QUESTION, reply], max_tokens=20, alternatives=2))
     # Its last token was never fed, as nobody asked what follows it; all else is in the cache.
     assert events[0].prompt_tokens == first[0].prompt_tokens + 10
     assert events[0].cached_tokens >= first[0].prompt_tokens + 10 - 1 - 3
     assert all(len(token.target_top) == 2 for token in tokens(events))
     fresh = opened(tiny_target, tiny_draft)
-    assert ids_of(answer(fresh, ask([*QUESTION, said], max_tokens=20))) == ids_of(events)
+    assert ids_of(answer(fresh, ask([*QUESTION, reply], max_tokens=20))) == ids_of(events)
 
 
 def test_the_time_of_an_answer_is_split_between_draft_target_and_host(assistant):

@@ -41,9 +41,7 @@ def misread(monkeypatch):
 
 
 @pytest.mark.parametrize(("share", "batch"), [(0.0, BATCH), (0.15, BATCH), (0.3, NARROW)])
-def test_wide_batches_a_third_off_are_detected_and_rounding_is_not(
-    tmp_path, tiny_target, open_model, misread, share, batch
-):
+def test_wrong_wide_batches_are_detected(tmp_path, tiny_target, open_model, misread, share, batch):
     model = open_model(tiny_target)
     misread(share)
     assert error_of_wide_batches(model) == pytest.approx(share, abs=0.02)
@@ -79,7 +77,7 @@ def setup(tiny_target, tmp_path, monkeypatch):
 
 @needs_both
 @pytest.mark.parametrize("engine", ["auto", "ik"])
-def test_a_file_that_ik_misreads_is_run_by_llama_cpp_unless_ik_was_chosen(setup, misread, engine):
+def test_a_file_that_ik_misreads_is_run_by_llama_cpp(setup, misread, engine):
     setup = replace(setup, engine=engine)
     misread(0.5)
     if engine == "auto":
@@ -94,9 +92,7 @@ def test_a_file_that_ik_misreads_is_run_by_llama_cpp_unless_ik_was_chosen(setup,
 
 @needs_both
 @pytest.mark.parametrize("engine", ["auto", "ik"])
-def test_a_file_that_ik_cannot_load_is_run_by_llama_cpp_unless_ik_was_chosen(
-    setup, monkeypatch, engine
-):
+def test_a_file_that_ik_cannot_load_is_run_by_llama_cpp(setup, monkeypatch, engine):
     setup = replace(setup, engine=engine)
 
     def refused(*_, **__):

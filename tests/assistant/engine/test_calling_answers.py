@@ -37,11 +37,11 @@ def ask(assistant, choice="required", mode="sps", lookahead=6, **options):
 
 
 def fits(call):
-    said = json.loads(call.arguments)
-    assert list(said) == ["city", "unit"]
-    assert isinstance(said["city"], str)
-    assert len(said["city"]) <= 6
-    assert said["unit"] in {"c", "f"}
+    values = json.loads(call.arguments)
+    assert list(values) == ["city", "unit"]
+    assert isinstance(values["city"], str)
+    assert len(values["city"]) <= 6
+    assert values["unit"] in {"c", "f"}
     return call.name == "get_weather" and call.id.startswith("call_")
 
 
@@ -113,9 +113,9 @@ def test_calls_in_gemmas_syntax_fit_and_end_where_it_waits_for_results(tmp_path,
     over = end([*assistant.reply(request, Control(mode, 4))])
     assert (over.stop, over.complete, over.text) == (Stop.STOP_TOKEN, True, "")
     for call in over.tool_calls:
-        said = json.loads(call.arguments)
-        assert said.pop("unit") in {"c", "f"}
-        assert said.get("n") in {True, False, None}
+        values = json.loads(call.arguments)
+        assert values.pop("unit") in {"c", "f"}
+        assert values.get("n") in {True, False, None}
     assert assistant.vocab.controls["<|tool_response>"] in assistant.vocab.stop_tokens
 
 

@@ -53,9 +53,9 @@ def is_person(text):
 )
 def test_an_answer_meets_its_constraint_whatever_the_model(assistant, mode, rule, sampling):
     for _ in range(3):
-        said = end(ask(assistant, SCHEMA, mode, sampling=sampling, rule=rule))
-        assert (said.stop, said.complete) == (Stop.STOP_TOKEN, True)
-        assert is_person(said.text)
+        finished = end(ask(assistant, SCHEMA, mode, sampling=sampling, rule=rule))
+        assert (finished.stop, finished.complete) == (Stop.STOP_TOKEN, True)
+        assert is_person(finished.text)
 
 
 def test_the_tokens_that_a_constraint_fixes_are_proposed_and_never_rejected(assistant):
@@ -69,8 +69,8 @@ def test_the_tokens_that_a_constraint_fixes_are_proposed_and_never_rejected(assi
 
 
 def test_an_answer_stops_where_its_constraint_is_complete_without_another_evaluation(assistant):
-    said = end(ask(assistant, Constraint("regex", "abc"), "ars", None))
-    assert (said.text, said.stop, said.stats.rounds) == ("abc", Stop.STOP_TOKEN, 3)
+    finished = end(ask(assistant, Constraint("regex", "abc"), "ars", None))
+    assert (finished.text, finished.stop, finished.stats.rounds) == ("abc", Stop.STOP_TOKEN, 3)
 
 
 def test_an_answer_that_is_cut_within_its_constraint_is_incomplete(assistant):
@@ -84,8 +84,8 @@ def test_an_answer_that_is_cut_within_its_constraint_is_incomplete(assistant):
 
 def test_a_continued_answer_completes_the_constraint(assistant):
     begun = Message("assistant", '{"name": "Bo')
-    said = end(ask(assistant, SCHEMA, messages=(Message("user", "?"), begun)))
-    assert is_person(begun.content + said.text)
+    finished = end(ask(assistant, SCHEMA, messages=(Message("user", "?"), begun)))
+    assert is_person(begun.content + finished.text)
 
 
 @pytest.mark.parametrize(

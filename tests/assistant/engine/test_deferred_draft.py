@@ -139,9 +139,7 @@ TYPICAL = {2: 1.2, 4: 1.7}, {1: 0.3, 2: 0.4}
 
 
 @pytest.mark.parametrize("typical", [({}, {}), TYPICAL])
-def test_a_new_draft_is_loaded_first_and_then_deferred_where_costs_are_typical(
-    open_setup, tmp_path, monkeypatch, typical
-):
+def test_typical_costs_defer_the_load_of_a_draft(open_setup, tmp_path, monkeypatch, typical):
     (tmp_path / PROFILES).unlink()
     monkeypatch.setattr(loader, "typical_costs", lambda target, draft: typical)
     assistant, _ = open_setup()
@@ -155,9 +153,7 @@ def test_a_new_draft_is_loaded_first_and_then_deferred_where_costs_are_typical(
 
 
 @pytest.mark.parametrize("typical", [({}, {}), TYPICAL])
-def test_a_draft_that_is_no_model_is_reported_and_costs_nothing(
-    open_setup, tmp_path, monkeypatch, typical
-):
+def test_a_draft_that_is_no_model_is_reported(open_setup, tmp_path, monkeypatch, typical):
     monkeypatch.setattr(loader, "typical_costs", lambda target, draft: typical)
     damaged = tmp_path / "damaged.gguf"
     damaged.write_bytes(b"GGUF")

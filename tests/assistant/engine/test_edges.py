@@ -233,9 +233,7 @@ DELTA = 1e-8  # twenty comparisons: a false alarm in fewer than one of a million
 @pytest.mark.parametrize("names", [("model",), ("suffix", "tail", "model")], ids=len)
 @pytest.mark.parametrize("seeded", [True, False])
 @pytest.mark.some(11)
-def test_acceptance_equals_the_overlap_of_the_rows_at_every_temperature(
-    pair, names, seeded, temperature
-):
+def test_acceptance_is_the_overlap_at_every_temperature(pair, names, seeded, temperature):
     """Without a seed the overlap of both rows, with one at least a / (2 - a) of an overlap a.
 
     How far a sum of N outcomes is from that of their chances: Azuma and Hoeffding.

@@ -98,18 +98,13 @@ def worth_keeping(monkeypatch):
     monkeypatch.setattr("assistant.engine.engine.REST_S", 0.05)
 
 
-def rested():
-    """Wait until a snapshot has been written."""
-    until(snapshots)
-    return snapshots()
-
-
 def test_the_next_engine_restores_the_cache_of_a_stored_conversation(setup, worth_keeping):
     question = "Why is the sky blue? " * 10
     with running(load=setup) as (engine, received):
         engine.submit(ask(question, stored=True))
         first = received.end()
-        assert len(rested()) == 1
+        until(snapshots)
+        assert len(snapshots()) == 1
     with running(load=setup) as (engine, received):
         engine.submit(ask(question, stored=True))
         prepared = received.until(Prepared)

@@ -67,9 +67,7 @@ def test_without_measurements_there_is_no_expectation(machine: Machine) -> None:
     assert machine.expectations.larger(machine.files[0]) is None
 
 
-def test_files_of_unknown_size_have_no_expectation(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_size_gives_no_expectation(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])  # which needs no header
     machine.measure(machine.files[0], 0.02, 0.004)
     (machine.folder / "bad.gguf").write_bytes(b"<html>")
@@ -125,9 +123,7 @@ def test_only_the_active_part_of_the_weights_costs_time(machine: Machine) -> Non
 
 
 @pytest.mark.parametrize("weights", ["Q5_0", "Q4_1"])
-def test_llama_cpp_is_expected_to_be_slower_for_some_weight_types(
-    machine: Machine, monkeypatch, weights: str
-) -> None:
+def test_llama_cpp_is_slower_for_some_types(machine: Machine, monkeypatch, weights: str) -> None:
     monkeypatch.setattr(engines, "installed", lambda: ["llama"])
     machine.measure(machine.files[0], 0.0002, 0.0001)
     usual, slow = (replace(ENTRY, file=f"a-{each}.gguf") for each in ("Q4_K_M", weights))
@@ -152,7 +148,7 @@ def test_a_draft_gains_from_nothing_to_what_is_typical(machine: Machine) -> None
     assert slow.drafted_tokens_per_s == slow.tokens_per_s
 
 
-def test_the_largest_model_that_runs_well_and_fits_easily_is_suggested(
+def test_the_best_model_that_fits_is_named(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = {name: replace(ENTRY, name=name, size=int(name) * 10**9) for name in "1248"}

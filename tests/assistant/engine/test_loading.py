@@ -43,9 +43,7 @@ def test_a_context_whose_first_evaluation_is_stopped_is_freed(tiny_target, calls
 
 
 @pytest.mark.parametrize("recalls", [False, True])
-def test_bundled_tables_serve_a_target_of_their_vocabulary(
-    tiny_target, tmp_path, monkeypatch, recalls
-):
+def test_bundled_tables_serve_their_vocabulary_alone(tiny_target, tmp_path, monkeypatch, recalls):
     monkeypatch.setattr(ngram_store, "BUNDLED", tmp_path)
     setup = EngineArgs(tiny_target, None, 512, threads=1, recalls=recalls)
 

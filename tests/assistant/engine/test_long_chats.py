@@ -93,11 +93,11 @@ def watch(vocab):
 
     vocab.tokenize = tokenize
 
-    def told() -> int:
+    def read_since() -> int:
         characters, seen[0] = int(seen[0]), 0
         return characters
 
-    return told
+    return read_since
 
 
 @pytest.mark.parametrize("seed", range(20))

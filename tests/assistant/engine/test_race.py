@@ -128,9 +128,9 @@ def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
         for lane in range(3):
             finished = received.of(Finished, lane)[0]
             assert finished.stop is Stop.CANCELLED
-            said = [token.text for event in received.of(Decoded, lane) for token in event.tokens]
+            texts = [token.text for event in received.of(Decoded, lane) for token in event.tokens]
             # A character of which only some bytes came is told of at the end.
-            assert finished.text.rstrip("\ufffd") == "".join(said).rstrip("\ufffd")
+            assert finished.text.rstrip("\ufffd") == "".join(texts).rstrip("\ufffd")
             assert 0 < finished.stats.generated_tokens < 400
         engine.submit(race)
         received.until(RaceOver)

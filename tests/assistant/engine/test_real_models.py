@@ -93,12 +93,12 @@ def ars(smol, request) -> tuple[int, list[int]]:
 @pytest.mark.some(1)
 def test_greedy_ars_and_sps_say_the_same_where_batches_compute_alike(smol, noise, ars, k):
     """SmolLM2 in Q4_1 does on every machine measured; where it does not, a near-tie is allowed."""
-    start, said = ars
-    sps = said[:start]
+    start, expected = ars
+    sps = expected[:start]
     rule = TokenRule(np.random.default_rng())
     while len(sps) < start + LENGTH:
-        speculative_round(smol, Echo(said), sps, FixedPlan(k), greedy, rule)
-    check_same_or_near_tie(smol, said, sps[: len(said)], noise)
+        speculative_round(smol, Echo(expected), sps, FixedPlan(k), greedy, rule)
+    check_same_or_near_tie(smol, expected, sps[: len(expected)], noise)
 
 
 def check_same_or_near_tie(model, ars: list[int], sps: list[int], noise: float) -> float:

@@ -67,11 +67,11 @@ def test_a_stop_string_in_a_thought_stops_nothing(assistant):
 def test_options_of_thinking_are_warned_about_on_a_model_without_it(opened, tmp_path):
     assistant = opened(tiny.write(tmp_path / "plain.gguf", stops=False))
     wishes = {"thinking": "on", "effort": "low", "thinking_budget": 3}
-    told = list(assistant.reply(replace(REQUEST, **wishes), assistant.control))
-    assert sum(isinstance(event, Warned) for event in told) == 2
+    emitted = list(assistant.reply(replace(REQUEST, **wishes), assistant.control))
+    assert sum(isinstance(event, Warned) for event in emitted) == 2
     plain, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
-    assert told[-1].text == plain.text
-    assert (told[-1].thought, told[-1].stats.thought_tokens) == ("", 0)
+    assert emitted[-1].text == plain.text
+    assert (emitted[-1].thought, emitted[-1].stats.thought_tokens) == ("", 0)
 
 
 def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_none(assistant):

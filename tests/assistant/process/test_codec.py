@@ -121,8 +121,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 @settings(max_examples=30)
 @given(data=st.data())
 def test_any_message_arrives_as_it_was_sent(codec: Any, kind: Any, data: st.DataObject) -> None:
-    said = Envelope(data.draw(NUMBERS), data.draw(values(kind)), data.draw(st.booleans()))
-    assert codec.decode(codec.encode(said)) == said
+    sent = Envelope(data.draw(NUMBERS), data.draw(values(kind)), data.draw(st.booleans()))
+    assert codec.decode(codec.encode(sent)) == sent
 
 
 def test_a_path_that_is_not_utf8_arrives_whole_and_such_a_text_is_well_formed() -> None:

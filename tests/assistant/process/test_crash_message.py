@@ -26,8 +26,8 @@ def message(job: AnyJob, status: int | None, words: str, loaded: EngineArgs | No
 
 
 def test_every_signal_has_a_sentence_of_its_own() -> None:
-    said = {message(ask(), -number, "") for number in CAUSES}
-    assert len(said) == len(CAUSES)
+    sentence = {message(ask(), -number, "") for number in CAUSES}
+    assert len(sentence) == len(CAUSES)
     assert {signal.SIGILL, signal.SIGSEGV, signal.SIGKILL, signal.SIGABRT, signal.SIGBUS} <= {
         *CAUSES
     }
@@ -57,9 +57,9 @@ def test_a_build_that_may_have_crashed_is_removed(tmp_path, monkeypatch, engine,
     monkeypatch.delenv(ik.VARIABLE, raising=False)
     monkeypatch.setattr(ik, "USED", tmp_path / "used")
     ik.USED.write_text(PACKAGES["ik"].version)
-    said = message(ask(), -status, "", replace(SETUP, engine=engine))
+    sentence = message(ask(), -status, "", replace(SETUP, engine=engine))
     goes = (engine, status) == ("ik", signal.SIGILL)
-    assert ("`make native` is not used any more" in said) == (ik.compiled() is None) == goes
+    assert ("`make native` is not used any more" in sentence) == (ik.compiled() is None) == goes
 
 
 @pytest.mark.parametrize("kind", get_args(LabJob), ids=lambda kind: kind.__name__)
@@ -67,9 +67,9 @@ def test_a_job_that_names_models_says_which_may_be_to_blame(kind: type) -> None:
     of_chat = SETUP, ask(), Prefill(ask()), Race((), ask()), CountTokens("a", "b")
     jobs = *of_chat, Tune(SETUP), Lockstep(()), Prove(SETUP)
     (job,) = (job for job in jobs if type(job) is kind)
-    said = message(job, -signal.SIGSEGV, "")
+    sentence = message(job, -signal.SIGSEGV, "")
     names = job is SETUP or hasattr(job, "setup")
-    assert ("big.gguf and small.gguf (" in said, "Check the file" in said) == (names, names)
+    assert ("big.gguf and small.gguf (" in sentence, "Check the file" in sentence) == (names, names)
 
 
 @pytest.mark.parametrize("status", [None, 0, 3, -63, -200])
@@ -80,11 +80,11 @@ def test_a_strange_status_is_no_trouble(status: int | None) -> None:
 def test_the_output_of_a_library_is_in_a_log_and_not_quoted() -> None:
     words = "loading\n/a/b/c.cpp:3: GGML_ASSERT(x) failed\nwhat(): std::bad_alloc\n"
     for status in (-signal.SIGABRT, None, 1):
-        said = message(SETUP, status, words)
-        assert not re.search(r"GGML|c\.cpp|what\(|bad_alloc", said)
-        assert "memory ran out" in said
+        sentence = message(SETUP, status, words)
+        assert not re.search(r"GGML|c\.cpp|what\(|bad_alloc", sentence)
+        assert "memory ran out" in sentence
         assert (cache_dir() / LOG).read_text() == words
-        assert str(cache_dir() / LOG) in said
+        assert str(cache_dir() / LOG) in sentence
     assert LOG not in message(SETUP, -signal.SIGABRT, " \n")
 
 

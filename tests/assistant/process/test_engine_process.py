@@ -274,9 +274,7 @@ async def test_a_request_that_waits_is_steered_anyway(setup: EngineArgs) -> None
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_a_request_hears_of_its_reload_and_may_be_steered_and_stopped_in_it(
-    setup: EngineArgs, cancelled: bool
-) -> None:
+async def test_a_request_can_be_updated_in_its_reload(setup: EngineArgs, cancelled: bool) -> None:
     engine = await loaded(setup)
     engine.last.dies()
     asked = engine.do(ask())
@@ -315,9 +313,7 @@ async def test_models_that_wait_to_be_loaded_outlive_a_worker_that_dies(setup: E
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_a_worker_with_another_engine_is_replaced_and_the_next_one_does_the_job(
-    setup: EngineArgs, cancelled: bool
-) -> None:
+async def test_a_worker_with_another_engine_is_replaced(setup: EngineArgs, cancelled: bool) -> None:
     engine = await loaded(setup)
     stream = engine.do(setup)
     await rest()
@@ -347,7 +343,7 @@ async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: Eng
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_who_does_not_read_holds_the_engine_up_and_fills_no_memory(
+async def test_a_stream_that_is_not_read_holds_the_engine_up(
     setup: EngineArgs, monkeypatch: pytest.MonkeyPatch, cancelled: bool
 ) -> None:
     monkeypatch.setattr("assistant.service.MAX_QUEUED", 20)

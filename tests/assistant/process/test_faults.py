@@ -104,9 +104,9 @@ def test_the_events_before_the_death_of_a_worker_are_heard_in_full(setup: Engine
         kill(engine.pid)
         received.until(Failed)
         rounds = [event for event in received.events if isinstance(event, Decoded)]
-        said = "".join(token.text for event in rounds for token in event.tokens)
-        assert len(said) >= 20
-        assert whole[: len(said)] == said[: len(whole)]
+        answer_text = "".join(token.text for event in rounds for token in event.tokens)
+        assert len(answer_text) >= 20
+        assert whole[: len(answer_text)] == answer_text[: len(whole)]
 
 
 def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(setup: EngineArgs) -> None:
@@ -166,9 +166,7 @@ def test_a_native_abort_while_loading_names_file_and_signal(setup: EngineArgs) -
         assert "specchat models check" in message
 
 
-def test_a_model_that_kills_every_worker_is_tried_more_and_more_rarely(
-    monkeypatch: pytest.MonkeyPatch, setup: EngineArgs
-) -> None:
+def test_a_deadly_model_is_tried_seldom(monkeypatch: pytest.MonkeyPatch, setup: EngineArgs) -> None:
     monkeypatch.setattr(engine_process, "monotonic", lambda: 0.0)  # the pauses do not pass
     with running(f"{FAKES}.aborting") as (engine, received):
         engine.submit(setup)

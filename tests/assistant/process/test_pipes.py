@@ -21,7 +21,7 @@ def test_the_answer_is_that_of_an_engine_in_this_process(setup: EngineArgs) -> N
     assert answers[0] == answers[1]
 
 
-def test_a_job_too_long_for_the_pipe_fails_and_the_next_is_answered(
+def test_a_job_too_long_for_a_pipe_fails(
     setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running(load=setup) as (engine, received):
@@ -34,7 +34,7 @@ def test_a_job_too_long_for_the_pipe_fails_and_the_next_is_answered(
         received.until(Finished)
 
 
-def test_a_number_too_large_for_the_pipe_fails_and_the_next_is_answered(setup: EngineArgs) -> None:
+def test_a_number_too_large_for_a_pipe_fails(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, received):
         engine.submit(ask(max_tokens=200))
         received.until(Decoded)

@@ -59,8 +59,8 @@ def bytes_of(vocab: Vocab, tokens: list[int]) -> bytes:
 
 def encode(messages):
     """One token a character, and two to ask for the answer."""
-    said = "".join(message.role[0] + message.content for message in messages)
-    return [*map(ord, said), 1, 2]
+    text = "".join(message.role[0] + message.content for message in messages)
+    return [*map(ord, text), 1, 2]
 
 
 def conversation(*lengths, system=5):

@@ -73,8 +73,8 @@ def test_a_format_is_known_by_what_the_template_writes(tmp_path, form, source):
         assert (chat.call_format, chat.tools_in_words) == (form, False)
         assert list(chat.warnings(Request((ASKED,), tools=(WEATHER,)))) == []
         assert text.count("get_weather") == 2
-        for said in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content):
-            assert text.count(said) == 1
+        for part in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content):
+            assert text.count(part) == 1
         assert "# Tools" not in text
 
 
@@ -84,8 +84,8 @@ def test_tools_are_put_in_words_where_the_template_loses_anything_of_them(tmp_pa
         text = bytes_of(vocab, chat.encode(CONVERSATION, tools=[WEATHER])).decode()
         assert (chat.call_format, chat.tools_in_words) == (HERMES, True)
         assert NO_TOOLS in chat.warnings(Request((ASKED,), tools=(WEATHER,)))
-        for said in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content, "So."):
-            assert text.count(said) == 1
+        for part in ("Of a city.", "Be brief.", "How is it?", "Zoë", RESULT.content, "So."):
+            assert text.count(part) == 1
         assert '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Zoë"}}' in text
         two = [*CONVERSATION, Message("tool", "Or 18.", call_id="x")]
         again = bytes_of(vocab, chat.encode(two, tools=[WEATHER])).decode()
@@ -157,9 +157,9 @@ BROKEN = st.one_of(TEXTS, TEXTS.map(json.dumps), TEXTS.map(lambda t: json.dumps(
 def test_nothing_of_tools_their_calls_or_results_becomes_a_control_token(tmp_path, source):
     with chat_of(tmp_path, source, controls=CONTROLS) as (vocab, chat):
 
-        def conversation(text, said):
-            call = ToolCall(f"get{text}", said, f"id{text}")
-            tool = Tool("get_it", f"x{text}", said)
+        def conversation(text, part):
+            call = ToolCall(f"get{text}", part, f"id{text}")
+            tool = Tool("get_it", f"x{text}", part)
             result = Message("tool", f"r{text}", call_id=f"id{text}")
             asked = Message("user", f"q{text}")
             return chat.encode(
@@ -170,8 +170,8 @@ def test_nothing_of_tools_their_calls_or_results_becomes_a_control_token(tmp_pat
 
         @settings(max_examples=150, deadline=None)
         @given(TEXTS, BROKEN)
-        def law(text, said):
-            tokens = conversation(text, said)
+        def law(text, part):
+            tokens = conversation(text, part)
             assert control_count(vocab, tokens) == plain
             assert f"r{text}\n</tool_response>".encode() in bytes_of(vocab, tokens) or (
                 source == template() and f"r{text}".encode() in bytes_of(vocab, tokens)

@@ -92,8 +92,8 @@ class Running:
             ready = [event async for event in self.engine.do(self._setup)][-1]
             assert isinstance(ready, Ready), ready
             guard = Guard(self._token, ORIGINS)
-            told = self.served.append, self.notices.append, lambda: self.reads_ahead
-            self.endpoint = Endpoint(self.engine, "tiny", ready, USUAL, guard, *told)
+            callbacks = self.served.append, self.notices.append, lambda: self.reads_ahead
+            self.endpoint = Endpoint(self.engine, "tiny", ready, USUAL, guard, *callbacks)
             await listen(self.endpoint, self._listening, self._until, self.endpoint.stop)
         finally:
             await self.engine.close()

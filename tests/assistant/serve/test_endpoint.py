@@ -100,9 +100,7 @@ def logprobs_of(client: openai.OpenAI, mode: str, stream: bool, **wanted: Any) -
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("temperature", [0, 8])
-def test_logprobs_are_those_of_plain_decoding(
-    running: Running, stream: bool, temperature: float
-) -> None:
+def test_logprobs_equal_those_of_ars(running: Running, stream: bool, temperature: float) -> None:
     client = running.client()
     asked = {"top_logprobs": 5, "temperature": temperature}
     plain, speculative = (logprobs_of(client, mode, stream, **asked) for mode in ("ars", "sps"))

@@ -143,9 +143,7 @@ def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(open_model: Open, fil
     assert "e" not in text
 
 
-def test_a_key_that_is_typed_has_little_of_a_long_suffix_read_again(
-    open_model: Open, filling: Path
-) -> None:
+def test_a_typed_key_recomputes_little_of_a_long_suffix(open_model: Open, filling: Path) -> None:
     vocab = open_model(filling).weights.vocab
     after = "".join(f"line {number}\n" for number in range(100))
     older, newer = (
@@ -156,9 +154,7 @@ def test_a_key_that_is_typed_has_little_of_a_long_suffix_read_again(
     assert after in b"".join(map(vocab.piece, newer.context)).decode()  # all of it can be copied
 
 
-def test_a_far_suffix_is_read_once_for_all_places_of_the_cursor(
-    open_model: Open, filling: Path
-) -> None:
+def test_a_far_suffix_is_read_once_for_all_cursors(open_model: Open, filling: Path) -> None:
     vocab = open_model(filling).weights.vocab
     lines = [f"line {number}\n" for number in range(300)]
     chosen = FarSuffix()
@@ -185,7 +181,7 @@ def test_a_far_suffix_is_read_once_for_all_places_of_the_cursor(
 
 
 @pytest.mark.parametrize(("token_s", "read"), [(0.0, 40), (0.05, 40), (0.005, 100), (0.003, 166)])
-def test_as_much_of_a_suffix_is_read_as_takes_half_a_second_without_a_mark_for_files(
+def test_a_suffix_is_cut_to_half_a_second_of_prefill(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token_s: float, read: int
 ) -> None:
     path = tiny.write(tmp_path / "alone.gguf", controls=(*tiny.CONTROLS, *MARKS[:3]))
@@ -212,9 +208,7 @@ def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, fillin
     assert b"".join(map(vocab.piece, run.tokens)) == b"c(d, "
 
 
-def test_an_answer_that_was_predicted_may_lose_what_any_answer_may(
-    filling: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prediction_keeps_the_loss_limit(filling: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = list[bool]()
     monkeypatch.setattr(Controller, "begin", lambda _, is_suggestion: begun.append(is_suggestion))
     monkeypatch.setattr("assistant.decoding.sources.edit.EditSource", None)  # no second copy
@@ -335,7 +329,7 @@ def test_a_suffix_is_filled_in_as_llama_cpp_does(editor: Running) -> None:
         assert ask(editor, "/infill", {**native, **own})["content"] == text
 
 
-def test_a_model_without_marks_for_a_gap_is_refused_with_one_that_has_them(
+def test_without_infill_tokens_the_refusal_names_a_model_that_has_them(
     running: Running,
 ) -> None:
     with pytest.raises(openai.BadRequestError, match=r"qwen2\.5-coder-1\.5b can"):

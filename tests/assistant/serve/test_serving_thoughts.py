@@ -38,8 +38,8 @@ def test_a_thought_comes_beside_the_answer_whole_and_in_deltas(thinking):
     assert message.content
     assert whole.usage.completion_tokens_details.reasoning_tokens == 6 + len("</think>")
     deltas = [chunk.choices[0].delta for chunk in ask(thinking, stream=True)]
-    told = [getattr(delta, "reasoning_content", None) or "" for delta in deltas]
-    assert "".join(told) == message.reasoning_content
+    thought_parts = [getattr(delta, "reasoning_content", None) or "" for delta in deltas]
+    assert "".join(thought_parts) == message.reasoning_content
     assert "".join(delta.content or "" for delta in deltas) == message.content
 
 
@@ -48,8 +48,10 @@ def test_a_thought_is_an_item_of_a_response_before_the_message(thinking):
     own = {"extra_body": {"seed": 5, **BUDGET}}
     whole = thinking.responses.create(**asked, **own)
     assert [item.type for item in whole.output] == ["reasoning", "message"]
-    *told, last = thinking.responses.create(**asked, **own, stream=True)
-    deltas = [event.delta for event in told if event.type == "response.reasoning_text.delta"]
+    *thought_parts, last = thinking.responses.create(**asked, **own, stream=True)
+    deltas = [
+        event.delta for event in thought_parts if event.type == "response.reasoning_text.delta"
+    ]
     for response in (whole, last.response):
         assert "".join(deltas) == response.output[0].content[0].text
         assert response.output_text == whole.output_text != ""

@@ -113,12 +113,9 @@ def test_a_call_that_is_cut_is_told_as_far_as_it_came(calling: Running, stream: 
     assert choice.message.content is None
     assert choice.finish_reason == "length"
     if not stream:
-        said = [*ASKED, choice.message, result_of(call, "It was cut.")]
-        assert ask(calling, messages=said, max_tokens=2).usage.completion_tokens == 2
-
-
-def result_of(call: Any, content: Any) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": call.id, "content": content}
+        result = {"role": "tool", "tool_call_id": call.id, "content": "It was cut."}
+        history = [*ASKED, choice.message, result]
+        assert ask(calling, messages=history, max_tokens=2).usage.completion_tokens == 2
 
 
 def test_tools_too_large_together_are_refused_before_the_next_request(calling: Running) -> None:
@@ -130,7 +127,7 @@ def test_tools_too_large_together_are_refused_before_the_next_request(calling: R
 
 
 @pytest.mark.parametrize("calls", [True, False])
-def test_the_answer_and_its_result_are_prefilled_while_a_client_runs_its_tool(
+def test_the_answer_is_prefilled_while_a_client_runs_a_tool(
     calling: Running, monkeypatch: pytest.MonkeyPatch, calls: bool
 ) -> None:
     monkeypatch.setattr(calling, "reads_ahead", True)
@@ -157,13 +154,13 @@ def test_a_title_asked_between_two_turns_costs_the_conversation_nothing(calling:
     """As agents do: a request of its own, with another system prompt, beside the main one."""
     system = {"role": "system", "content": "You edit files. " * 40}
     title = [{"role": "system", "content": "Give a title. " * 30}, *ASKED]
-    said = [system, *ASKED]
+    history = [system, *ASKED]
     for _ in range(3):
-        done = ask(calling, messages=said, tool_choice="required", parallel_tool_calls=False)
+        done = ask(calling, messages=history, tool_choice="required", parallel_tool_calls=False)
         ask(calling, messages=title, tools=[], max_tokens=5)
         message = done.choices[0].message
         result = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "rain"}
-        said = [*said, message, result]
-        again = ask(calling, messages=said, max_tokens=1)
+        history = [*history, message, result]
+        again = ask(calling, messages=history, max_tokens=1)
         read = done.usage.prompt_tokens + done.usage.completion_tokens
         assert again.usage.prompt_tokens_details.cached_tokens >= read - 1

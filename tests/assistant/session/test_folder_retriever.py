@@ -190,7 +190,7 @@ async def test_a_question_waits_until_its_folder_is_read(is_read: asyncio.Event)
     await made.answer("In Lima [1].")
 
 
-async def test_a_question_that_waits_for_a_folder_is_taken_back_and_another_asked(
+async def test_a_question_that_waits_for_a_folder_can_be_replaced(
     is_read: asyncio.Event,
 ) -> None:
     made = stage()
@@ -308,10 +308,10 @@ async def test_reading_a_folder_is_shown_and_what_it_holds_is_said_once(notes: P
     await read(made)
     assert "reading notes/: 1 of 2 files" in [each.text for each in made.emitted(Preparing)]
     await read(made)
-    said = [each.text for each in made.emitted(Preparing) if each.fraction is None]
-    assert said[0].startswith("notes/ can be asked about: 2 files. Left out: 1. ")
-    assert "pipe.md" in said[0]
-    assert said[1:] == [""]
+    reports = [each.text for each in made.emitted(Preparing) if each.fraction is None]
+    assert reports[0].startswith("notes/ can be asked about: 2 files. Left out: 1. ")
+    assert "pipe.md" in reports[0]
+    assert reports[1:] == [""]
 
 
 async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +325,7 @@ async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatc
     assert folders.claim_stale([NOTES]) == ("notes/",)
 
 
-async def test_a_folder_whose_index_cannot_be_written_is_not_said_to_have_nothing(
+async def test_an_index_that_fails_is_not_an_empty_folder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:

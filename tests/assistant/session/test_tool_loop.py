@@ -36,8 +36,8 @@ async def test_a_call_is_asked_about_runs_when_it_is_allowed_and_its_result_is_a
     await stage.answer("It is blue.")
     assert stage.roles == "uata"
     *_, asked, result = stage.requests[-1].messages
-    told = "disk__read returned"
-    assert (asked.tool_calls, result.call_id, result.content) == ((READ,), "call_1", told)
+    result_text = "disk__read returned"
+    assert (asked.tool_calls, result.call_id, result.content) == ((READ,), "call_1", result_text)
     assert [tool.name for tool in stage.requests[0].tools] == ["disk__read", "disk__list"]
 
 

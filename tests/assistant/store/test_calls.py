@@ -21,8 +21,8 @@ def calling(store: Store) -> int:
     answer = begin(store, chat, asked.id, "m")
     store.stream(answer.id, "", (), "Rayl")
     assert store.path(chat)[-1].thought == "Rayl"
-    said = "Let me see.", (1,), (), Stats("ars"), None, "complete", "Rayleigh?\nYes."
-    end(store, answer.id, *said, calls=(READ, LIST))
+    fields = "Let me see.", (1,), (), Stats("ars"), None, "complete", "Rayleigh?\nYes."
+    end(store, answer.id, *fields, calls=(READ, LIST))
     result = call(store, chat, answer.id, READ)
     assert store.path(chat)[-1].state == "streaming"
     end(store, result.id, "zeppelin\ud800", calls=(READ,), seconds=1.5)

@@ -30,8 +30,8 @@ def killed_after(process: "subprocess.Popen[str]", seconds: float) -> list[list[
     first = process.stdout.readline()
     time.sleep(seconds)
     process.kill()
-    said, _ = process.communicate()
-    lines = (first + said).splitlines(keepends=True)
+    output, _ = process.communicate()
+    lines = (first + output).splitlines(keepends=True)
     return [line.split() for line in lines if line.endswith("\n")]
 
 
@@ -52,18 +52,18 @@ def test_nothing_that_was_acknowledged_is_lost_by_kills(path):
     chance = random.Random("kills")
     acknowledged = 0
     for _ in range(KILLS):
-        said = killed_after(start("endless_writer", path, 10_000), chance.uniform(0, 0.4))
+        output = killed_after(start("endless_writer", path, 10_000), chance.uniform(0, 0.4))
         found = kept(path)
         assert integrity(path) == "ok"
         assert all(state != "streaming" for state, _, _ in found.values())
-        for what, id_, length in said:
+        for what, id_, length in output:
             state, kept_length, stop = found[int(id_)]
             assert kept_length >= int(length)
             if what in ("asked", "ended"):
                 assert (state, kept_length) == ("complete", int(length))
             else:
                 assert state == "complete" or (state, stop) == ("failed", INTERRUPTED)
-        acknowledged += len(said)
+        acknowledged += len(output)
     assert acknowledged > KILLS
     print(f"\n{KILLS} kills, {acknowledged} acknowledged writes, none lost")
 

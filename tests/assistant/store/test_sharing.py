@@ -14,17 +14,13 @@ def neighbour(store: Store, path) -> Store:
     return opened(path)
 
 
-def texts(store: Store, conversation: int) -> set[str]:
-    return {record.content for record in store.tree(conversation)}
-
-
 def test_messages_of_two_programs_below_one_message_become_branches(store, neighbour):
     conversation, records = talk(store, "Hi")
     for number in range(20):
         ask(neighbour, conversation, records[-1].id, f"theirs {number}")
         ask(store, conversation, records[-1].id, f"ours {number}")
     expected = {f"{whose} {number}" for whose in ("ours", "theirs") for number in range(20)}
-    assert texts(store, conversation) >= expected
+    assert {record.content for record in store.tree(conversation)} >= expected
     assert len(store.path(conversation)[-1].siblings) == 40
 
 

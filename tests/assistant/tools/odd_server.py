@@ -200,7 +200,7 @@ class Complaining(Server):
         sys.stderr.flush()
 
 
-class BlockingEngine(Server):
+class Asking(Server):
     """Asks for a sample, for folders and for input, and returns what it got."""
 
     def call(self, identity):

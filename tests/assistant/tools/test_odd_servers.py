@@ -171,8 +171,8 @@ async def test_arguments_that_are_no_json_never_reach_a_server():
     async with opened(odd("Echoing")) as tools:
         assert '"a":"?"' in (await call(tools, arguments='{"a": "\ud800"}')).text
         for wrong in ('{"a": "\\ud800"}', '{"a": NaN}', "[]", "{", "[" * 9999):
-            told = (await call(tools, arguments=wrong)).text
-            assert told == "The arguments are not a JSON object."
+            result_text = (await call(tools, arguments=wrong)).text
+            assert result_text == "The arguments are not a JSON object."
 
 
 async def test_a_server_without_tools_is_no_failure():

@@ -108,10 +108,12 @@ class Web(BaseHTTPRequestHandler):
             "tools/list": {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]},
         }
         known = {"result": results.get(message["method"])}
-        told = f"You sent {self.headers['Authorization']}"
-        error = {"error": {"code": -32601, "message": told}}
-        said = {"jsonrpc": "2.0", "id": message.get("id")} | (known if known["result"] else error)
-        content = json.dumps(said).encode() if "id" in message else b""
+        reply = f"You sent {self.headers['Authorization']}"
+        error = {"error": {"code": -32601, "message": reply}}
+        response = {"jsonrpc": "2.0", "id": message.get("id")} | (
+            known if known["result"] else error
+        )
+        content = json.dumps(response).encode() if "id" in message else b""
         content += b" " * (2_000_000 * (self.what == "huge"))
         self.send_response(200 if content else 202)
         self.send_header("Content-Type", "application/json")

@@ -52,9 +52,7 @@ def test_the_changes_of_several_programs_at_once_are_all_there(path: Path) -> No
     assert {each.name for each in path.parent.iterdir()} == {"file.json", "file.lock"}
 
 
-def test_a_program_that_holds_the_lock_is_waited_for_only_so_long_and_not_once_it_is_dead(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_is_waited_for_while_it_is_held(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = JsonFile(path, list[int])
     command = [sys.executable, "-c", HOLDING, str(path)]
     pipe = subprocess.PIPE

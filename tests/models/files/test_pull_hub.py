@@ -232,8 +232,8 @@ def test_a_token_is_for_the_hub_alone_and_never_seen(hub, hosted, tmp_path, monk
     monkeypatch.setattr(client, "token", lambda: SECRET)  # as if the hub were encrypted
     hub.gets = [lambda handler: handler.send_file(stop_after=1000)]
     pull(hosted.name)
-    told = [(path, headers.get("authorization")) for path, headers in hub.requests]
-    assert {token for path, token in told if "/store/" not in path} == {f"Bearer {SECRET}"}
+    sent_tokens = [(path, headers.get("authorization")) for path, headers in hub.requests]
+    assert {token for path, token in sent_tokens if "/store/" not in path} == {f"Bearer {SECRET}"}
     stored = [headers for path, headers in hub.requests if "/store/" in path]
     assert len(stored) >= 2
     assert SECRET not in str(stored)

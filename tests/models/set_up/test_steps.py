@@ -33,7 +33,7 @@ def ran(tmp_path, monkeypatch):
     def attempt(self, command, on_line=lambda line: None, variables=None):
         text = " ".join(map(str, command))
         found.append((text, variables or {}))
-        code, lines = next((said for word, said in found.says.items() if word in text), (0, []))
+        code, lines = next((output for word, output in found.says.items() if word in text), (0, []))
         for line in lines:
             on_line(line)
         return lines if code else []
@@ -180,9 +180,9 @@ raise SystemExit(3)
     (venv / "log").write_text("of another command\n")
     with pytest.raises(StepFailed) as failed:
         SetupStep("Counting").run([sys.executable, "-c", code], hear)
-    said = ["first", *map(str, range(100))]
-    assert received == said
-    assert (venv / "log").read_text() == "\n".join(["of another command", *said, ""])
+    output = ["first", *map(str, range(100))]
+    assert received == output
+    assert (venv / "log").read_text() == "\n".join(["of another command", *output, ""])
     assert str(failed.value).startswith("80\n")
     assert "Counting failed" in str(failed.value)
     assert sorted(path.name for path in venv.iterdir()) == ["gate", "log"]

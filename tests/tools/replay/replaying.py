@@ -201,5 +201,7 @@ def replayed(
             staked += (machine.now - before) / verify[1] - 1
             before = machine.now
             lost = max(lost, machine.now / verify[1] - (len(tokens) - len(answer.prompt)))
-    said = tokens[len(answer.prompt) :]
-    return Replayed(answer, said, decoded, machine.now, len(said) * verify[1], staked, lost)
+    answer_tokens = tokens[len(answer.prompt) :]
+    return Replayed(
+        answer, answer_tokens, decoded, machine.now, len(answer_tokens) * verify[1], staked, lost
+    )

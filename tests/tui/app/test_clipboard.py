@@ -56,17 +56,17 @@ async def test_without_a_working_tool_the_terminal_is_asked(
     if script:
         install(tools, "xclip", script)
     async with at_the_prompt() as typist:
-        said = await copy("text", typist.app.copy_to_clipboard)
+        notice = await copy("text", typist.app.copy_to_clipboard)
         assert typist.app.clipboard == "text"
-    assert said == f"{reason}Copied 4 characters, if your terminal allows it."
+    assert notice == f"{reason}Copied 4 characters, if your terminal allows it."
 
 
 async def test_tool_that_cannot_run_is_named(tools: Path) -> None:
     (tools / "xclip").write_bytes(b"\x7fELF no program")
     (tools / "xclip").chmod(0o755)
     async with at_the_prompt() as typist:
-        said = await copy("text", typist.app.copy_to_clipboard)
-    assert said.startswith("xclip cannot be run: Exec format error. Copied 4 characters")
+        notice = await copy("text", typist.app.copy_to_clipboard)
+    assert notice.startswith("xclip cannot be run: Exec format error. Copied 4 characters")
 
 
 async def test_no_text_is_not_copied_and_half_a_character_is(tools: Path) -> None:

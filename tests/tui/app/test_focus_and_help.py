@@ -94,7 +94,7 @@ async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair
 
 async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        said, conversation = chat.texts, chat.screen.session.branch.conversation
+        expected, conversation = chat.texts, chat.screen.session.branch.conversation
         await chat.pilot.press("f2")
         await chat.until(lambda: chat.screen.chats.rows.listing.summaries)
         await chat.pilot.press("delete")
@@ -103,7 +103,7 @@ async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pa
         await chat.until(lambda: not chat.screen.chats.rows.listing.summaries)
         await chat.pilot.press("ctrl+z")
         await chat.until(lambda: chat.screen.session.branch.conversation == conversation)
-        assert chat.texts == said
+        assert chat.texts == expected
 
 
 async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> None:
@@ -126,9 +126,9 @@ async def test_a_user_who_types_is_not_interrupted_by_the_models(bare_machine: P
 
 async def test_g_shows_the_wrong_guesses_of_one_answer_and_ctrl_g_those_of_all(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
-        for said in ("are shown", "are hidden", "are shown"):
+        for expected in ("are shown", "are hidden", "are shown"):
             await chat.pilot.press("ctrl+g")
-            assert said in "".join(chat.notices)
+            assert expected in "".join(chat.notices)
         answer = chat.screen.conversation.turns[-1]
         assert isinstance(answer, Answer)
         assert answer.ghosts
@@ -212,11 +212,11 @@ async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
     pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder, said in ((tmp_path / "none", str(tmp_path)), (Path("/proc"), "No screenshot")):
+    for folder, expected in ((tmp_path / "none", str(tmp_path)), (Path("/proc"), "No screenshot")):
         monkeypatch.setattr("tui.app.program.user_downloads_path", lambda: folder)  # noqa: B023
         async with open_chat(*pair) as chat:
             chat.app.deliver_screenshot()
-            await chat.until(lambda: any(said in text for text in chat.notices))  # noqa: B023
+            await chat.until(lambda: any(expected in text for text in chat.notices))  # noqa: B023
     assert len([*tmp_path.glob("*.svg")]) == 1
 
 

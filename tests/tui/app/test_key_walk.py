@@ -243,7 +243,7 @@ class Walker(Chat):
 
 
 @pytest.mark.parametrize(("width", "places"), WALKS.values(), ids=WALKS)
-async def test_an_offered_key_acts_and_one_not_offered_changes_nothing(
+async def test_an_offered_key_acts_and_others_change_nothing(
     pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, places: Sequence[str]
 ) -> None:
     """Every day a key is tried once in each situation, and in a thorough run in every place."""

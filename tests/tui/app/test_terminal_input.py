@@ -85,9 +85,7 @@ def keys(text: str) -> list[tuple[str, str]]:
     ],
     ids=ascii,
 )
-def test_enter_amid_pasted_text_is_a_line_break(
-    chunks: list[str], found: list[tuple[str, str]]
-) -> None:
+def test_enter_in_a_paste_is_a_line_break(chunks: list[str], found: list[tuple[str, str]]) -> None:
     assert read(*chunks) == found
 
 

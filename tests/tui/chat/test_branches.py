@@ -40,7 +40,7 @@ async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: P
         assert chat.app.screen is chat.screen
 
 
-async def test_figures_are_of_the_answer_on_the_screen(
+async def test_the_figures_are_of_the_shown_answer(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, size=(160, 60), asked=("Which way?",)) as chat:
@@ -141,7 +141,7 @@ async def found(chat: Chat, record: StoredMessage, text: str) -> None:
     await chat.until(lambda: view.region.contains_region(turn.region))
 
 
-async def test_y_copies_the_largest_block_and_then_the_next(
+async def test_y_copies_one_block_after_another(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.app.clipboard.TOOLS", ())
@@ -165,7 +165,7 @@ async def test_y_copies_the_largest_block_and_then_the_next(
 LARGE, SMALL = "```\na large\nblock\n```\n", "```\nsmall\n```\n"
 
 
-async def test_y_copies_the_largest_block_and_after_scrolling_up_one_that_is_seen(
+async def test_y_copies_the_largest_block_or_after_scrolling_a_visible_one(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair) as chat:
@@ -178,22 +178,22 @@ async def test_y_copies_the_largest_block_and_after_scrolling_up_one_that_is_see
         await copied(chat, "small")
 
 
-async def test_home_and_end_go_to_the_ends_of_a_conversation_and_its_place_is_kept(
+async def test_home_and_end_go_to_the_ends_of_a_conversation(
     pair: Pair,
 ) -> None:
-    said = [f"Message {i}" + "\n\nlong" * (i % 2) * 50 for i in range(60)]
+    contents = [f"Message {i}" + "\n\nlong" * (i % 2) * 50 for i in range(60)]
     async with open_chat(*pair) as chat:
-        chat.screen.open(kept(chat, *said))
+        chat.screen.open(kept(chat, *contents))
         await chat.press("ctrl+up", "home")
-        assert chat.focused.text == said[0]
+        assert chat.focused.text == contents[0]
         await chat.until(lambda: chat.screen.conversation.scroll_y < 2)
         await chat.press("ctrl+down", "down", "down", "down")
         place = chat.screen.conversation.scroll_y
         assert place > 0
         await chat.press("escape", "ctrl+up")
-        assert (chat.focused.text, chat.screen.conversation.scroll_y) == (said[1], place)
+        assert (chat.focused.text, chat.screen.conversation.scroll_y) == (contents[1], place)
         await chat.press("end")
-        assert chat.focused.text == said[-1]
+        assert chat.focused.text == contents[-1]
         await chat.until(lambda: chat.screen.conversation.follows)
 
 

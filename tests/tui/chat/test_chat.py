@@ -37,7 +37,7 @@ async def test_escape_stops_the_answer_and_keeps_its_text(pair: Pair) -> None:
 @pytest.mark.parametrize(
     ("source", "note"), [(None, "from the conversation alone"), ("model", "without guesses")]
 )
-async def test_without_a_draft_the_reason_is_shown_and_the_answer_comes(
+async def test_the_lack_of_a_draft_is_explained(
     target: Path, source: str | None, note: str
 ) -> None:
     async with open_chat(target, source=source, asked=("Alone?",)) as chat:
@@ -72,7 +72,7 @@ async def test_a_chat_works_at_every_size(pair: Pair) -> None:
             assert len(chat.texts) == 2 * count
 
 
-async def test_a_race_that_is_asked_for_while_models_load_starts_when_they_are_loaded(
+async def test_a_race_requested_during_a_load_starts_after_it(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair, hold=(Ready, 1)) as chat:

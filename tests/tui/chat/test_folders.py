@@ -65,7 +65,7 @@ async def test_a_folder_that_is_entered_offers_its_files_first_and_itself_above(
         assert typist.prompt.attachments == (Attachment("./notes/", ""),)
 
 
-async def test_texts_that_take_long_to_read_are_asked_by_their_passages_unless_w_insists(
+async def test_a_long_text_is_asked_by_its_passages_unless_w_insists(
     notes: Path,
 ) -> None:
     (notes / "long.md").write_text(BIRDS * 400)
@@ -140,7 +140,7 @@ async def ask(chat: Chat, text: str = "Where are zeppelins moored?") -> None:
     await chat.ask(text)
 
 
-async def test_passages_and_sources_are_shown_and_one_is_opened_at_its_line(
+async def test_passages_are_shown_and_open_at_their_line(
     pair: Pair, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script, log = tmp_path / "editor", tmp_path / "log"
@@ -206,13 +206,13 @@ async def test_sources_are_the_same_when_a_conversation_is_opened_again(pair: Pa
         assert any("[1] notes/air.md:" in text for text in chat.shown(".chips"))
 
 
-async def test_that_nothing_was_found_is_said_once_and_again_when_it_is_opened_again(
+async def test_a_question_without_passages_is_noted_also_when_reopened(
     pair: Pair,
 ) -> None:
-    said = "Nothing in notes/ is about this; answered without it."
+    expected = "Nothing in notes/ is about this; answered without it."
     async with open_chat(*pair, says="In an oven.") as chat:
         await ask(chat, "How is bread baked?")
-        assert said in chat.shown(".note")
+        assert expected in chat.shown(".note")
         assert not any("answered without it" in text for text in chat.shown(".footnote"))
         number = chat.path.conversation
         await chat.press("ctrl+n")
@@ -265,9 +265,7 @@ async def test_passages_that_fit_are_prefilled_while_the_question_is_typed(pair:
         )
 
 
-async def test_a_question_waits_for_its_folder_and_esc_brings_it_back(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_question_waits_for_its_folder(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     is_read, question = asyncio.Event(), "Where are zeppelins moored?"
     monkeypatch.setattr(folder_index, "update", updated_after(is_read))
     async with open_chat(*pair, says="In Lima [1].") as chat:
@@ -283,7 +281,7 @@ async def test_a_question_waits_for_its_folder_and_esc_brings_it_back(
         await chat.until(lambda: any("[1] notes/air.md:" in text for text in chat.shown(".chips")))
 
 
-async def test_a_folder_that_is_read_during_an_answer_leaves_its_progress_on_the_screen(
+async def test_indexing_hides_no_other_progress(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_chat(*pair) as chat:

@@ -51,14 +51,16 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(pair: Pair
             Path("wrong.json").write_text(text)
             chat.app.clear_notifications()
             await choose(chat, "wrong")
-            assert any("cannot be used" in told or "is not text" in told for told in chat.notices)
+            assert any(
+                "cannot be used" in notice or "is not text" in notice for notice in chat.notices
+            )
             assert (chat.prompt.constraint, chat.prompt.border_title) == (None, "")
         for leaves in ("escape", "f7"):
             await chat.press("f7", "x", leaves)
             assert (chat.prompt.text, chat.prompt.picker.display) == ("", False)
 
 
-async def test_where_no_file_matches_the_list_names_no_keys_and_enter_sends_nothing(
+async def test_where_no_schema_file_matches_enter_sends_nothing(
     pair: Pair,
 ) -> None:
     async with open_chat(*pair) as chat:

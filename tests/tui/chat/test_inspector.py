@@ -194,7 +194,7 @@ def facts_at(place: int, width: int = 76, story: Trace = STORY) -> str:
     )
 
 
-TOLD = [
+CASES = [
     # An accepted token shows the inequality that kept it.
     (STORY, 1, "Right guess, from: guessing model.", "Place 1 in round 2, which had 3 guesses."),
     (STORY, 1, "chance 1.000"),
@@ -223,9 +223,9 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize("told", TOLD)
-def test_every_token_and_ghost_says_why_it_is_there_or_not(told: tuple[Trace, int, str]) -> None:
-    story, place, *words = told
+@pytest.mark.parametrize("case", CASES)
+def test_every_token_and_ghost_says_why_it_is_there_or_not(case: tuple[Trace, int, str]) -> None:
+    story, place, *words = case
     shown = facts_at(place, story=story)
     for word in words:
         assert (word.removeprefix("-") in shown) is not word.startswith("-")

@@ -27,7 +27,7 @@ def rung(text: str) -> str:
     ("focus", "notify", "long_s", "rings"),
     [(False, "auto", -1, 1), (True, "auto", -1, 0), (False, "off", -1, 0), (False, "auto", 60, 0)],
 )
-async def test_the_end_of_a_long_answer_rings_where_nobody_looks(
+async def test_a_long_answer_rings_where_nobody_looks(
     focus: bool, notify: str, long_s: int, rings: int, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.chat.chat_controller.LONG_S", long_s)

@@ -146,6 +146,6 @@ def test_every_reason_has_its_sentence():
 def test_the_lack_of_a_draft_is_told_where_it_explains_that_nothing_was_guessed():
     why = "No model here can guess for x.gguf."
     for reason in Reason:
-        told = outlook(Decoded((), (), 0, 300, NONE, Forecast(reason)), why).why == why
-        assert told is (reason in (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE))
+        explained = outlook(Decoded((), (), 0, 300, NONE, Forecast(reason)), why).why == why
+        assert explained is (reason in (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE))
     assert outlook(Decoded((), (), 3, 300, FAST, likely()), why).saves  # tables have proposed

@@ -63,7 +63,7 @@ def answer(target: Path, draft: Path) -> list[Event]:
     return recorded.record(target, draft)
 
 
-def told(panel: FiguresPanel) -> str:
+def panel_text(panel: FiguresPanel) -> str:
     return "\n".join(line.plain for line in panel._shown)
 
 
@@ -80,44 +80,44 @@ def decoded(
 
 async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
     async with shown((140, 50)) as (panel, _):
-        assert EXPLAINED in told(panel)
+        assert EXPLAINED in panel_text(panel)
         nothing = "\x1b[31m is not a draft."
         panel.no_draft = nothing
         panel.ready(recorded.ready(answer))
-        assert "␛[31m is not a" in told(panel)
+        assert "␛[31m is not a" in panel_text(panel)
         for round_ in recorded.rounds(answer):
             show(panel, round_)
         last = recorded.rounds(answer)[-1]
-        text = told(panel)
+        text = panel_text(panel)
         assert f"{last.stats.tokens_per_eval:.2f}" in text
         assert f"{last.stats.acceptance_rate:.0%} of {last.stats.tested}" in text
         assert f"{last.context_used} of 512" in text
         assert last.forecast is not None
         assert DOING[last.forecast.reason] in " ".join(text.split())
         panel.clear()
-        assert EXPLAINED in told(panel)
+        assert EXPLAINED in panel_text(panel)
 
 
 def test_a_place_that_is_always_right_is_as_far_from_its_bar_as_others() -> None:
     places = tuple(Tally(9, right) for right in (9, 6, 3, 9) * 3)
     shown = PanelFigures(decoded(replace(FAST, positions=places)))
-    said = [line.plain for line in lines(shown, 37, 50)]
-    assert "1 █ 100% 2 ▆ 67%  3 ▃ 33%" in "\n".join(said)
-    assert all(len(line) <= 37 for line in said)
+    rows = [line.plain for line in lines(shown, 37, 50)]
+    assert "1 █ 100% 2 ▆ 67%  3 ▃ 33%" in "\n".join(rows)
+    assert all(len(line) <= 37 for line in rows)
 
 
 async def test_text_that_was_held_back_changes_nothing_of_the_plan() -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded(lookahead=3))
         show(panel, decoded(forecast=None, lookahead=0))
-        assert re.search(r"Guesses in the last round +3\n", told(panel))
-        assert DOING[MEASURED.reason] in " ".join(told(panel).split())
+        assert re.search(r"Guesses in the last round +3\n", panel_text(panel))
+        assert DOING[MEASURED.reason] in " ".join(panel_text(panel).split())
 
 
 async def test_only_changed_lines_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded())
-        before = told(panel).split("\n")
+        before = panel_text(panel).split("\n")
         changed = watched(panel, "change_lines", monkeypatch)
         more = replace(FAST, rounds=41, tested=110, accepted=90)
         show(panel, decoded(more))

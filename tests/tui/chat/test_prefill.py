@@ -94,9 +94,7 @@ async def test_a_battery_stops_prefill_unless_wanted(pair, monkeypatch, idle, ba
 
 
 @pytest.mark.parametrize("idle", ["off", "on"])
-async def test_the_status_says_what_a_question_waits_for_from_enter_until_it_is_answered(
-    pair: Pair, idle: Switch, monkeypatch
-):
+async def test_the_status_says_what_a_question_waits_for(pair: Pair, idle: Switch, monkeypatch):
     async with open_chat(*pair, idle=idle, hold=(Decoded, 2)) as chat:
         await chat.ready()
         seen, show, submit = list[str](), Status.show, chat.screen.session.submit

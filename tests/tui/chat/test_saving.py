@@ -15,13 +15,13 @@ from tests.tui.chat.chat_driver import Pair, open_chat
 
 async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home: Path) -> None:
     async with open_chat(*pair, asked=("Remember me",)) as chat:
-        said = chat.texts
+        before = chat.texts
         chat.prompt.text = "half a thou"
         assert not chat.screen.panel.display
         await chat.pilot.press("f3", "ctrl+q")
     async with open_chat(*pair) as chat:
-        assert chat.texts == said
-        assert [turn.text for turn in chat.screen.conversation.turns] == said
+        assert chat.texts == before
+        assert [turn.text for turn in chat.screen.conversation.turns] == before
         assert chat.prompt.text == "half a thou"
         assert chat.screen.panel.display
         chat.prompt.drop()
@@ -29,7 +29,7 @@ async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home
         assert chat.prompt.text == "Remember me"
         chat.prompt.drop()
         await chat.ask("And now?")
-        assert [m.content for m in chat.engine.requests[0].messages] == [*said, "And now?"]
+        assert [m.content for m in chat.engine.requests[0].messages] == [*before, "And now?"]
         await chat.until(lambda: (home / "ngrams").exists())  # learnt from what was said
         # Its tokens are those it was decoded as, in another process too.
         assert chat.engine.requests[0].messages[1].token_ids

@@ -9,7 +9,6 @@ from assistant.tools.values import ServerSettings, ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import RESIDUAL, open_page, round_of, token
 from tui.chat.chat_controller import SUGGESTED
-from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.welcome import (
     LESSON,
     MISSPELT,
@@ -37,10 +36,6 @@ def chosen(chat: Chat) -> list[int]:
 
 def lessons(chat: Chat) -> list[str]:
     return [str(lesson.render()) for lesson in chat.screen.query(Lesson)]
-
-
-def answers(chat: Chat) -> list[Answer]:
-    return list(chat.screen.query(Answer))
 
 
 async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> None:
@@ -134,18 +129,18 @@ async def test_the_first_colours_are_explained_until_the_next_question(pair: Pai
         assert lessons(chat) == []
 
 
-async def test_a_larger_model_is_suggested_once_and_not_offline(
+async def test_a_larger_model_is_suggested_once(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "There is a larger one."
-    monkeypatch.setattr("tui.chat.chat_controller.suggest_larger", lambda *_: said)
+    suggestion = "There is a larger one."
+    monkeypatch.setattr("tui.chat.chat_controller.suggest_larger", lambda *_: suggestion)
     async with open_chat(*pair, novice=True, offline=True) as chat:
         await chat.ask("Offline")
         assert chat.screen.controller.may_suggest
         chat.screen.controller.apply(replace(chat.app.settings, offline=False))
         for _ in range(2):
             await chat.ask("Online")
-            await chat.until(lambda: chat.shown("Note").count(said) == 1)
+            await chat.until(lambda: chat.shown("Note").count(suggestion) == 1)
         await chat.until(lambda: chat.store.recall(SUGGESTED))
     async with open_chat(*pair, novice=True) as chat:
         assert not chat.screen.controller.may_suggest

@@ -128,8 +128,8 @@ def test_paper_has_its_tables_with_this_pair(pair, tmp_path: Path) -> None:
 def test_a_run_that_is_interrupted_shows_what_was_done(pair, asked: Path) -> None:
     few = ("--max-tokens", 40, "--systems", "ars,model=3")
     held = endless("tui.shell.engine_console", "EngineConsole.run", after=2)
-    told = "import tui.lab.bench_session\ntui.lab.bench_session.LINE_EVERY_S = 0\n"
-    with started("bench", "prompts", asked, *pair, *GREEDY, *few, first=held + told) as process:
+    patch = "import tui.lab.bench_session\ntui.lab.bench_session.LINE_EVERY_S = 0\n"
+    with started("bench", "prompts", asked, *pair, *GREEDY, *few, first=held + patch) as process:
         assert process.stderr is not None
         while not (said := process.stderr.readline()).startswith("3 of 3"):
             assert said

@@ -93,10 +93,10 @@ def test_all_that_was_found_is_said_in_80_columns() -> None:
         assert any(row[-len(figures) - 1 :] == [name, *figures] for row in rows)
     assert "NOT TESTED a snapshot  there was no room" in text(CHECKS)
     assert max(map(len, text(CHECKS).splitlines())) <= 80
-    said = verdict(CHECKS, PROVED)
-    assert "All checks pass: with t and d, speculation changes nothing but the speed." in said
-    assert PROMISE in said
-    assert "a batch moves a logit by 0.5 at most" in said
+    verdicts = verdict(CHECKS, PROVED)
+    assert "All checks pass: with t and d, speculation changes nothing but the speed." in verdicts
+    assert PROMISE in verdicts
+    assert "a batch moves a logit by 0.5 at most" in verdicts
 
 
 def test_a_broken_check_is_named() -> None:

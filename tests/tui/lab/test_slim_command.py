@@ -110,8 +110,8 @@ def test_interrupt_keeps_nothing_and_ends_with_130(here):
         while not list(here.glob(".slim-*")) and program.poll() is None:
             time.sleep(0.01)
         program.send_signal(signal.SIGINT)
-        _, said = program.communicate(timeout=WAIT_S)
-    assert program.returncode == 130, said
-    assert said.endswith("Stopped; nothing was kept.\n")
-    assert "Traceback" not in said
+        _, stderr = program.communicate(timeout=WAIT_S)
+    assert program.returncode == 130, stderr
+    assert stderr.endswith("Stopped; nothing was kept.\n")
+    assert "Traceback" not in stderr
     assert sorted(here.iterdir()) == before

@@ -50,7 +50,7 @@ async def test_without_a_model_the_default_pair_is_offered_not_fetched(bare_mach
 
 
 @pytest.mark.parametrize(("gigabytes", "larger"), [(24, True), (8, False)])
-async def test_a_machine_with_memory_is_offered_a_small_and_a_larger_model(
+async def test_a_machine_with_memory_is_offered_two_models(
     bare_machine: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: int, larger: bool
 ) -> None:
     memory = psutil.virtual_memory()._replace(total=gigabytes * 10**9)
@@ -111,8 +111,8 @@ async def test_the_next_start_begins_with_the_model_that_was_chosen(mine: Path) 
 
 
 async def test_a_choice_in_a_run_that_was_told_its_target_is_for_that_run(mine: Path) -> None:
-    told = {"target": SettingSource("option", "--target")}
-    async with open_chat(Path("nowhere.gguf"), sources=told) as chat:
+    given = {"target": SettingSource("option", "--target")}
+    async with open_chat(Path("nowhere.gguf"), sources=given) as chat:
         await choose(chat)
     assert not state_path().exists()
 

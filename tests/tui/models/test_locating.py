@@ -48,9 +48,7 @@ def test_none_means_none_and_a_named_one_is_taken_as_is(bare_machine: Path, targ
 
 @pytest.mark.parametrize("save", [True, False])
 @pytest.mark.parametrize("learn", [True, False])
-def test_stored_answers_are_recalled_only_where_they_are_saved_and_learned_from(
-    target: Path, save: bool, learn: bool
-) -> None:
+def test_answers_are_recalled_if_saved_and_learnt(target: Path, save: bool, learn: bool) -> None:
     setup, _ = Settings(target=str(target), draft="none", save=save, learn=learn).setup()
     assert setup.recalls == (save and learn)
 

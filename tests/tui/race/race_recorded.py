@@ -76,12 +76,12 @@ def rounds(speculates: bool) -> Iterator[tuple[list[Token], tuple[RejectedToken,
 
 def laps(lane: int) -> Iterator[LaneEvent]:
     """Yield what one lane says."""
-    seconds, said = 0.4, 0
+    seconds, generated = 0.4, 0
     yield LaneEvent(lane, 0.0, Prepared(24, 0, 0))
     for number, (tokens, rejected) in enumerate(rounds(lane == 1), 1):
         seconds += EVALUATION_S[lane]
-        said += len(tokens)
-        accepted = said - number
+        generated += len(tokens)
+        accepted = generated - number
         tested = accepted + number * 2 // 5
         stats = Stats(
             RACE.lanes[lane].mode,
@@ -89,7 +89,7 @@ def laps(lane: int) -> Iterator[LaneEvent]:
             drafted=3 * number * lane,
             tested=tested * lane,
             accepted=accepted,
-            generated_tokens=said,
+            generated_tokens=generated,
             prefill_s=0.4,
             first_token_s=0.4 + EVALUATION_S[lane],
             decode_s=seconds - 0.4,
@@ -102,7 +102,7 @@ def laps(lane: int) -> Iterator[LaneEvent]:
             sources={"model": Tally(tested, accepted)} if lane else {},
         )
         forecast = Forecast(Reason.LIKELY, 1.7, EVALUATION_S[0])
-        decoded = Decoded(tuple(tokens), rejected, 3 * lane, 24 + said, stats, forecast)
+        decoded = Decoded(tuple(tokens), rejected, 3 * lane, 24 + generated, stats, forecast)
         yield LaneEvent(lane, seconds, decoded)
     yield LaneEvent(lane, seconds, Finished("".join(WORDS), (), Stop.STOP_TOKEN, stats))
 

@@ -69,19 +69,19 @@ SAME = "Both wrote the same text."
     ],
 )  # fmt: skip
 def test_the_outcome_is_told_with_its_factor_and_then_what_was_written(lanes, request_, won, end):
-    said = verdict(lanes, request_)
-    assert said[0].startswith(won)
-    assert said[1].endswith(end)
-    assert max(map(len, said[:1])) <= 73 or BIG in lanes  # a line of 80 cells, with its margins
+    outcome = verdict(lanes, request_)
+    assert outcome[0].startswith(won)
+    assert outcome[1].endswith(end)
+    assert max(map(len, outcome[:1])) <= 73 or BIG in lanes  # a line of 80 cells, with its margins
 
 
 def test_failed_lane_is_named_and_the_others_are_compared():
     failed = RecordedLane(
         Lane("auto", EngineArgs(Path("x")), "auto"), ready=Failed("No.", "ModelError")
     )
-    said = verdict([ARS, standing("with guesses", "sps", 12.0), failed], GREEDY)
-    assert said[0].startswith("With guesses: 1.20 times as fast")
-    assert said[1].startswith("The lane auto did not run.")
+    outcome = verdict([ARS, standing("with guesses", "sps", 12.0), failed], GREEDY)
+    assert outcome[0].startswith("With guesses: 1.20 times as fast")
+    assert outcome[1].startswith("The lane auto did not run.")
 
 
 def test_speculation_pays_only_where_it_was_clearly_fastest():

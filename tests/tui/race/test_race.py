@@ -265,7 +265,7 @@ async def test_rejected_drafts_are_shown_on_demand(race: Race) -> None:
     ],
 )  # fmt: skip
 @pytest.mark.some(4)
-async def test_a_race_works_at_every_size_with_lanes_side_by_side_where_they_fit(
+async def test_lanes_are_side_by_side_where_they_fit(
     target: Path, draft: Path, size: tuple[int, int], lanes: int, columns: int
 ) -> None:
     spec = ",".join(["ars", "sps", "sps=1", "auto"][:lanes])

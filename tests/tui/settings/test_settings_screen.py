@@ -340,8 +340,8 @@ async def test_a_context_that_is_larger_than_the_models_is_said_to_be_that(pair:
     async with open_chat(*pair) as chat:
         await chat.press("f6")
         chat.app._use_layers(chat.app.layers.choose(ctx=999_999))
-        said = "The context is 1,024 tokens, not 999,999: target has no more."
-        await chat.until(lambda: said in chat.notices and said in chat.shown(".note"))
+        notice = "The context is 1,024 tokens, not 999,999: target has no more."
+        await chat.until(lambda: notice in chat.notices and notice in chat.shown(".note"))
 
 
 async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monkeypatch) -> None:
@@ -356,8 +356,8 @@ async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monke
 
 
 def test_the_explanation_of_a_setting_fits_below_the_list_at_80_columns() -> None:
-    told = {name: explained(Layers(), name)[1] for name in DAILY}
-    assert {name for name, text in told.items() if len(wrap(text, 76)) > 3} == set()
-    assert "Allowed: yes, no. Takes effect" in told["ghosts"]
-    assert "ansi-dark, ansi-light and " in told["theme"]
-    assert "Takes effect immediately: the models are loaded again." in told["ctx"]
+    explanations = {name: explained(Layers(), name)[1] for name in DAILY}
+    assert {name for name, text in explanations.items() if len(wrap(text, 76)) > 3} == set()
+    assert "Allowed: yes, no. Takes effect" in explanations["ghosts"]
+    assert "ansi-dark, ansi-light and " in explanations["theme"]
+    assert "Takes effect immediately: the models are loaded again." in explanations["ctx"]

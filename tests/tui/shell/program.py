@@ -89,8 +89,8 @@ def run(
 ) -> tuple[int, str, str]:
     """Run the program, engine and all, in this process; return as `run_apart` does."""
     given = io.TextIOWrapper(io.BytesIO((stdin or "").encode()))
-    printed, told = io.BytesIO(), io.BytesIO()
-    out, err = (io.TextIOWrapper(each, "utf-8", write_through=True) for each in (printed, told))
+    printed, errors = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(each, "utf-8", write_through=True) for each in (printed, errors))
     streams = {"stdin": given, "stdout": out, "stderr": err}
     with pytest.MonkeyPatch.context() as patch:
         for name, stream in streams.items():
@@ -107,7 +107,7 @@ def run(
         except SystemExit as end:
             code = end.code or 0
     assert isinstance(code, int)
-    return code, printed.getvalue().decode(), told.getvalue().decode()
+    return code, printed.getvalue().decode(), errors.getvalue().decode()
 
 
 class SerialisingEngine(InProcessEngine):

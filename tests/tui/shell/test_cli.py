@@ -252,8 +252,8 @@ def test_the_default_pair_answers(default_pair):
 
 
 def test_a_command_that_is_mistyped_is_suggested():
-    said = "specchat: No such command 'aks'. Did you mean 'ask'?\n"
-    assert run("aks", "x") == (2, "", said)
+    message = "specchat: No such command 'aks'. Did you mean 'ask'?\n"
+    assert run("aks", "x") == (2, "", message)
 
 
 @pytest.mark.parametrize(

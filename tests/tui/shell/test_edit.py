@@ -156,16 +156,6 @@ def test_standard_input_becomes_standard_output(edit):
 FENCED = "# Tool\n\n```sh\ntool\n```\n\nend\n"
 
 
-def test_fences_that_an_answer_brings_into_markdown_end_nothing(edit):
-    Path("a.md").write_text("# Tool\n\ntool\n\nend\n")
-    done = edit("a.md", "put commands into fences", "--yes", answers=[FENCED.rstrip("\n")])
-    assert done.exit_code == 0, done.output
-    assert Path("a.md").read_text() == FENCED
-    (request,) = edit.requests
-    assert request.messages[-1].content == "<file>\n"
-    assert request.stop_strings == ("\n</file>",)
-
-
 @pytest.mark.parametrize(
     ("name", "old", "answer", "new"),
     [
@@ -374,7 +364,7 @@ FORMATTED = f"{NEW}\n".replace("nine", "Nine")
 
 
 @pytest.mark.parametrize(
-    ("check", "save", "now", "said"),
+    ("check", "save", "now", "message"),
     [
         ("sed -i s/nine/Nine/ file.txt; false", "--save", OLD, "brings back what it had become"),
         ("sed -i s/nine/Nine/ file.txt; false", "--no-save", FORMATTED, "before the edit is in "),
@@ -382,13 +372,13 @@ FORMATTED = f"{NEW}\n".replace("nine", "Nine")
         ("rm file.txt; mkdir file.txt; false", "--save", None, "before the edit is in "),
     ],
 )
-def test_a_check_that_changes_the_file_and_fails_loses_no_version(edit, check, save, now, said):
+def test_a_check_that_changes_the_file_and_fails_loses_no_version(edit, check, save, now, message):
     done = edit("file.txt", "spell 9", "--yes", "--check", check, save)
     assert done.exit_code == 1, done.output
-    assert said in done.stderr
+    assert message in done.stderr
     if now is not None:
         assert Path("file.txt").read_text() == now
-    if said.endswith(" in "):
+    if message.endswith(" in "):
         aside = done.stderr.split("before the edit is in ")[1].split()[0].removesuffix(".")
         assert Path(aside).read_text() == OLD
     else:
@@ -450,8 +440,8 @@ def test_a_new_version_that_no_place_takes_is_lost_with_the_reason(edit, monkeyp
 
     monkeypatch.setattr(module.tempfile, "mkdtemp", full)
     monkeypatch.setattr(module.kept_versions, "write", refuse)
-    (said,) = edit("file.txt", "spell 9", "--yes").exception.args
-    assert said == "Refused. The new version cannot be kept elsewhere either (no room)."
+    (message,) = edit("file.txt", "spell 9", "--yes").exception.args
+    assert message == "Refused. The new version cannot be kept elsewhere either (no room)."
 
 
 def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
@@ -477,7 +467,6 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
         (("page.pdf", "x", "--yes"), "page.pdf is a document"),
         (("file.txt:99", "x", "--yes"), "has lines 1 to 20"),
         (("file.txt", "-", "x"), "edited alone"),
-        (("file.txt:1-2", "file.txt:2", "x", "--yes"), "overlap at line 2"),
         (("file.txt", "x", "--diff", "--check", "true"), "--check goes with neither"),
         (("file.txt", "x"), "add --yes to write"),
         (("--undo",), "Name the file to bring back"),

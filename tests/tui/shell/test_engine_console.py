@@ -102,11 +102,11 @@ def test_failure_is_raised_as_what_it_was(console: EngineConsole) -> None:
 
 
 def test_models_are_called_what_the_chat_calls_them(console: EngineConsole, monkeypatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(console, "show_progress", said.append)
+    printed: list[str] = []
+    monkeypatch.setattr(console, "show_progress", printed.append)
     for fraction in (0.5, 1.0):
         console.show_waiting(Loading("target", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", fraction))
-    assert said == ["loading Qwen2.5 Coder 1.5B: 50%", "preparing Qwen2.5 Coder 1.5B"]
+    assert printed == ["loading Qwen2.5 Coder 1.5B: 50%", "preparing Qwen2.5 Coder 1.5B"]
 
 
 def test_ctrl_c_is_what_it_was_afterwards(console: EngineConsole) -> None:

@@ -128,9 +128,7 @@ def refused(*arguments: str, **environment: str) -> None:
     CliRunner(env=environment).invoke(serve, arguments, catch_exceptions=False)
 
 
-def test_a_server_neither_recalls_stored_answers_nor_saves_what_it_reads(
-    target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_recalls_and_saves_nothing(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[EngineArgs] = []
 
     def run(console: EngineConsole, setup: EngineArgs, stoppable: bool) -> None:

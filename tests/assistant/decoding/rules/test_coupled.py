@@ -63,10 +63,10 @@ def test_sps_emits_what_ars_emits_whatever_the_lookahead(warp):
     target, drafter = Toy(5, 1), modelled(Toy(5, 2), 5)
     accepted = 0
     for seed in range(3):
-        said = ars(target, seed, warp)
+        expected = ars(target, seed, warp)
         for k in (0, 1, 2, 3, 7):
             text, kept = sps(target, drafter, seed, lambda k=k: FixedPlan(k), warp)
-            assert text == said, (seed, k)
+            assert text == expected, (seed, k)
             accepted += kept
     assert accepted > 0
 

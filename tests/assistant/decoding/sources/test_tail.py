@@ -21,13 +21,13 @@ def tail(*drafted):
     return source
 
 
-def offered(source, *said, budget=9):
-    run = source.offer([*CONTEXT, *said], budget)
+def offered(source, *decoded, budget=9):
+    run = source.offer([*CONTEXT, *decoded], budget)
     return run.tokens if run else None
 
 
 @pytest.mark.parametrize(
-    ("said", "budget", "rest"),
+    ("decoded", "budget", "rest"),
     [
         ((1, 7), 9, (3, 4, 5)),  # what was proposed after the replaced token
         ((7,), 9, (2, 3, 4, 5)),
@@ -40,8 +40,8 @@ def offered(source, *said, budget=9):
         ((7, 2, 3, 4, 5), 9, None),
     ],
 )
-def test_the_proposals_after_the_one_wrong_token_are_offered(said, budget, rest):
-    assert offered(tail(1, 2, 3, 4, 5), *said, budget=budget) == rest
+def test_the_proposals_after_the_one_wrong_token_are_offered(decoded, budget, rest):
+    assert offered(tail(1, 2, 3, 4, 5), *decoded, budget=budget) == rest
 
 
 def test_a_round_without_proposals_forgets_nothing():

@@ -60,30 +60,30 @@ def pair_of(target, draft, sampling=HOT):
 
 
 def proved(job):
-    said = []
-    return proof.prove(job, Control(), said.append), said
+    events = []
+    return proof.prove(job, Control(), events.append), events
 
 
-def checks(said, *layers):
-    return [each for each in said if isinstance(each, Check) and each.layer in layers]
+def checks(events, *layers):
+    return [each for each in events if isinstance(each, Check) and each.layer in layers]
 
 
 def test_a_sound_pair_passes_everything(tiny_target, tiny_draft, many):
     """It fails by chance in one of a million runs: the p-value is a bound."""
     setup = EngineArgs(tiny_target, tiny_draft, threads=1)
-    result, said = proved(Prove(setup, HOT, seed=7))
+    result, events = proved(Prove(setup, HOT, seed=7))
     assert result.paths == (tiny_target, tiny_draft)
     assert (result.no_draft, result.speculates, result.seed) == (None, True, 7)
-    assert {each.holds for each in checks(said, *get_args(Layer))} == {True}
+    assert {each.holds for each in checks(events, *get_args(Layer))} == {True}
     for layer in get_args(Layer):
-        assert checks(said, layer), layer
-    written = checks(said, "greedy", "seed", "turn", "restored")
+        assert checks(events, layer), layer
+    written = checks(events, "greedy", "seed", "turn", "restored")
     assert all(each.figures["proposed"] for each in written)
     assert {each.figures["tokens"] - each.figures["identical rows"] for each in written} == {0}
-    (seeded,) = checks(said, "seed")
+    (seeded,) = checks(events, "seed")
     assert 0 < seeded.figures["accepted"] < seeded.figures["proposed"]
-    assert {each.p_value is None for each in checks(said, "samples")} == {False}
-    shares = [each.fraction for each in said if isinstance(each, Measuring)]
+    assert {each.p_value is None for each in checks(events, "samples")} == {False}
+    shares = [each.fraction for each in events if isinstance(each, Measuring)]
     assert shares == sorted(shares)
     assert shares[-1] > 0.9
 
@@ -103,10 +103,10 @@ def test_a_controller_that_drops_proposed_tokens_fails(tiny_target, tiny_draft, 
     propose, seeded = Cascade.propose, np.random.default_rng
     monkeypatch.setattr(Cascade, "propose", lambda *given: drops_by_token(propose, *given))
     monkeypatch.setattr(np.random, "default_rng", lambda *seed: seeded(*(seed or (7,))))
-    _, said = proved(Prove(EngineArgs(tiny_target, tiny_draft, threads=1), HOT))
-    assert {each.holds for each in checks(said, "greedy", "seed", "turn", "restored")} == {True}
-    assert [each.holds for each in checks(said, "samples")] == [False, False]
-    assert all(each.figures["proposed by model"] > 3000 for each in checks(said, "samples"))
+    _, events = proved(Prove(EngineArgs(tiny_target, tiny_draft, threads=1), HOT))
+    assert {each.holds for each in checks(events, "greedy", "seed", "turn", "restored")} == {True}
+    assert [each.holds for each in checks(events, "samples")] == [False, False]
+    assert all(each.figures["proposed by model"] > 3000 for each in checks(events, "samples"))
 
 
 @pytest.mark.parametrize("width", [32, 64])
@@ -121,15 +121,15 @@ def test_an_engine_that_misreads_wide_batches_fails(tiny_target, monkeypatch, wi
 
     monkeypatch.setattr("assistant.engine.loader.limit_batch", lambda model, folder: False)
     monkeypatch.setattr(NativeModel, "logits", misread)
-    _, said = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
-    assert [each.holds for each in checks(said, "noise")] == [True] * 3 + [width == 64, False]
+    _, events = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
+    assert [each.holds for each in checks(events, "noise")] == [True] * 3 + [width == 64, False]
 
 
 def test_without_a_draft_copies_are_proposed(tiny_target):
-    result, said = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
+    result, events = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
     assert result.paths == (tiny_target,)
     assert "No model was chosen to guess" in result.no_draft
-    assert all(each.holds is not False for each in checks(said, *get_args(Layer)))
+    assert all(each.holds is not False for each in checks(events, *get_args(Layer)))
 
 
 @llama_alone
@@ -138,32 +138,32 @@ def test_without_a_draft_copies_are_proposed(tiny_target):
 def test_recurrent_pairs_hold(tmp_path, kind):
     target = tiny.write(tmp_path / "target.gguf", kind, seed=11, stops=False)
     draft = tiny.write(tmp_path / "draft.gguf", kind, seed=12, like=11, noise=1.0, stops=False)
-    result, said = proved(Prove(EngineArgs(target, draft, threads=1), HOT))
+    result, events = proved(Prove(EngineArgs(target, draft, threads=1), HOT))
     assert result.speculates
     assert result.no_draft is None
-    assert checks(said, "greedy")[0].figures["accepted"] > 0
-    assert not [each for each in checks(said, *get_args(Layer)) if each.holds is False]
+    assert checks(events, "greedy")[0].figures["accepted"] > 0
+    assert not [each for each in checks(events, *get_args(Layer)) if each.holds is False]
 
 
 def test_a_target_that_cannot_take_back_is_not_compared(tiny_target, monkeypatch):
     monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)
-    result, said = proved(Prove(EngineArgs(tiny_target, threads=1)))
+    result, events = proved(Prove(EngineArgs(tiny_target, threads=1)))
     assert not result.speculates
-    assert not [each for each in said if isinstance(each, Check)]
+    assert not [each for each in events if isinstance(each, Check)]
 
 
 def test_a_cancel_stops_it_with_what_was_found(tiny_target):
-    control, said = Control(), []
+    control, events = Control(), []
 
     def emit(event):
-        said.append(event)
+        events.append(event)
         if checks([event], "noise"):
             control.cancel.raise_()
 
     with pytest.raises(Cancelled):
         proof.prove(Prove(EngineArgs(tiny_target, threads=1)), control, emit)
-    assert checks(said, "noise")
-    assert not checks(said, "samples")
+    assert checks(events, "noise")
+    assert not checks(events, "samples")
 
 
 def found(pair, noise=0.0):
