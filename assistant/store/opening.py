@@ -125,9 +125,7 @@ def _damage(path: Path) -> str | None:
 def _refuse_others(path: Path, sql: sqlite3.Connection) -> None:
     application, version, tables = identity(sql)
     if application != APPLICATION_ID and (application or version or tables):
-        raise StorageError(
-            f"{path} is the database of another program. Move it away, or set SPECCHAT_HOME."
-        )
+        raise StorageError(f"{path} is another program's database. Move it, or set SPECCHAT_HOME.")
     if application and version != VERSION:
         raise StorageError(
             f"{path} has version {version}, and this specchat reads version {VERSION}: another "

@@ -58,6 +58,9 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(pair: Pair
         for leaves in ("escape", "f7"):
             await chat.press("f7", "x", leaves)
             assert (chat.prompt.text, chat.prompt.picker.display) == ("", False)
+        Path("right.json").write_text('{"type": "object"}')
+        await choose(chat, "right")
+        assert (chat.prompt.border_title, chat.notices) == ("JSON by right.json", [])
 
 
 async def test_where_no_schema_file_matches_enter_sends_nothing(

@@ -111,6 +111,7 @@ class Prompt(Vertical):
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
             return
+        self.app.clear_notifications()  # one may be about another file
         self.constraint = constraint
         self._constraint_name = one_line(f"JSON by {name}" + f": {fields}" * bool(fields))
         self._show_title()
