@@ -222,7 +222,7 @@ def _message(message: StoredMessage, support: Support) -> Iterator[str]:
         yield from (f"*{warning}*" for warning in support.warnings)
     if message.state in ("stopped", "failed"):
         mark = message.stop or message.state
-        yield f"*({MARKS.get(mark, mark)})*"
+        yield f"*({MARKS.get(mark, mark) if message.role == 'assistant' else mark})*"
 
 
 def _closed(text: str) -> str:
