@@ -22,6 +22,7 @@ from assistant.settings.settings import Settings
 from assistant.tools.values import ToolSettings
 from tests import ROOT
 from tui.app.app import SpecchatApp
+from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.tool_turns import ApprovalTurn
 from tui.race.lanes import line_up, parse
 from tui.race.screen import RaceApp
@@ -40,7 +41,7 @@ async def chat(settings: Settings) -> None:
     app = SpecchatApp(settings)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
-        app.chat.prompt.text = PROMPT
+        app.chat.prompt.text = SUGGESTIONS[0].text
         await pilot.press("enter")
         await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
         await until(pilot, lambda: app.chat.session.idle)
