@@ -51,8 +51,11 @@ class SettingsScreen(Dialog[None]):
         & #detail {
             height: 5; padding: 0 1; border-top: solid $border-blurred; color: $text-muted;
         }
+        &.-small.-low OptionList { max-height: 55%; }
+        &.-small #detail { height: auto; min-height: 5; }
     }
     """
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (24, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         # All have priority: otherwise keys that are typed fast would overtake each other.
         Binding("escape", "dismiss", "Back", id="settings.cancel", priority=True),

@@ -110,6 +110,15 @@ async def test_the_keys_of_every_day_are_listed_with_values_and_where_these_came
         assert page.row("theme").split() == ["Theme", "‹", "textual-dark", "›", "theme"]
 
 
+async def test_each_explanation_is_whole_on_a_small_screen(path):
+    async with opened(size=(40, 20)) as page:
+        for name in DAILY:
+            await page.go(name)
+            lines = wrap(page.detail, page.screen.detail.size.width - 2)
+            assert len(lines) <= page.screen.detail.size.height
+            assert page.screen.detail.region.bottom < page.screen.size.height
+
+
 async def test_a_typed_value_counts_at_once_and_the_file_is_left_alone(path):
     async with opened() as page:
         await page.type("temperature", "0.9")
