@@ -177,9 +177,7 @@ class FolderRetriever:
         names += tuple(file.whole.name for file in searched if file.is_folder and file.text)
         whole = [file.name for file in searched if file not in attachments and not file.number]
         if whole:
-            notes.append(
-                f"No passage of {' or '.join(whole)} fits the question, so all of it is needed."
-            )
+            notes.append(f"No passage of {' or '.join(whole)} fits the question, so all is needed.")
         if names and not any(attachment.number for attachment in searched):
             where = " or ".join(names)
             notes.append(f"{nothing} in {where} is about this; answered without it.")

@@ -28,7 +28,8 @@ class DiffPrinting:
     """
 
     def __init__(self, console: Console, old: Sequence[str], expected: int) -> None:
-        self._console, self._old, self._expected = console, old, expected
+        self._console, self._expected = console, expected
+        self._old = old if [*old] != [""] else ()  # an empty file has no line
         self._live = Live(console=console, transient=True, auto_refresh=False)
         self._printed: list[Hunk] = []
         self._started, self._next_s = monotonic(), 0.0

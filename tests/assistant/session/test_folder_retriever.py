@@ -245,7 +245,7 @@ async def test_a_text_and_a_folder_are_searched_together() -> None:
 async def test_a_text_without_a_fitting_passage_is_needed_as_a_whole_once(n_ctx: int) -> None:
     made = stage()
     made.session.ready(replace(MODEL, n_ctx=n_ctx))
-    needed = "No passage of air.md fits the question, so all of it is needed."
+    needed = "No passage of air.md fits the question, so all is needed."
     assert ASKED.text in await ask(made, "Summarise this.", ASKED)  # or the engine refuses it
     await made.answer("Beasts.")
     await ask(made, "Thanks.", ASKED, count=2)

@@ -80,6 +80,13 @@ def test_an_allowed_edit_is_written_and_can_be_undone(edit):
     assert Path("file.txt").read_text() == OLD
 
 
+def test_an_empty_file_loses_no_line(edit):
+    Path("file.txt").write_text("")
+    done = edit("file.txt", "write a haiku", answers=["frog"], keys="y")
+    assert "line 1\n+frog\n+1 −0 lines" in done.stderr
+    assert Path("file.txt").read_text().strip() == "frog"
+
+
 def test_on_a_small_terminal_how_far_it_is_stays_in_sight():
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=30, height=6)
