@@ -57,7 +57,7 @@ class WhimsicalPlanner:
 
 
 class ControllerPlanner:
-    """Decide as mode auto does, on a machine of paper: its clock is the same on every path."""
+    """Decide as mode auto does, on a simulated machine: its clock is the same on every path."""
 
     VERIFY = {1: 1.0, 2: 1.4, 3: 1.8}  # noqa: RUF012 - where it depends on the odds what pays
     DRAFT = {1: 0.2, 8: 0.6, 512: 24.0}  # noqa: RUF012 - nobody writes to it

@@ -32,7 +32,7 @@ class Parrot:
 
 
 class Whims:
-    """A plan that decides anything by everything it is told, past rounds included."""
+    """A plan with random decisions that are a function of all that it has seen."""
 
     def __init__(self, budget: int, *occasion: Any) -> None:
         self.budget = budget

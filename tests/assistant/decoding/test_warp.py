@@ -112,13 +112,6 @@ def test_rows_of_a_whole_vocabulary_share_their_ids():
         a.ids[0] = 3
 
 
-@pytest.mark.parametrize("temperature", [1e-6, 1e-20, 1e-38, 1e-42, 1e-46, 1e-300, 5e-324])
-def test_a_tiny_temperature_is_the_best_token(temperature):
-    logits = np.array([1, 2, 3, -40], np.float32)
-    row = warp(logits, Sampling(temperature), [])
-    assert (list(row.ids), list(row.probs)) == ([2], [1.0])
-
-
 @pytest.mark.parametrize("penalty", [1, 1.5])
 def test_minus_infinity_is_a_token_that_cannot_be(penalty):
     logits = np.array([0, -np.inf, 1, -np.inf], np.float32)

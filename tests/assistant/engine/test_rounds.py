@@ -27,7 +27,7 @@ CHEAP = {1: 1.0, 4: 1.1, 8: 1.2, 16: 1.4, 32: 2.0}  # a machine where proposals 
 
 @pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 def test_an_answer_that_the_controller_plans_has_the_law_of_the_target(rule):
-    """By enumeration, without tolerance: on a machine of paper, whose clock stands still."""
+    """By enumeration, without tolerance: on a simulated machine, whose clock stands still."""
     target, length, lookaheads = Toy(2, 3), 3, set()
 
     def run(rng):

@@ -34,7 +34,6 @@ def ask(tmp_path, monkeypatch):
     ):
         (tmp_path / name).mkdir()
         (tmp_path / name / "air.md").write_text(text)
-    (tmp_path / "empty").mkdir()
 
     def asked(*options):
         fixed = ["--target", str(target), "--draft", "none", "--ctx", "8000", "--max-tokens", "4"]
@@ -90,12 +89,6 @@ def test_several_folders_are_asked_together(ask) -> None:
 def test_a_folder_among_the_files_is_asked_as_well(ask) -> None:
     assert "[1] notes/air.md:1" in ask("-f", "notes").stderr
     assert ask.requests[0].messages[-1].content.startswith("[1] notes/air.md:1:")
-
-
-def test_a_folder_that_says_nothing_is_named(ask) -> None:
-    done = ask("--about", "empty")
-    assert "Nothing in empty/ is about this" in done.stderr
-    assert ask.requests[0].messages[-1].content == "Where are zeppelins moored?"
 
 
 def test_a_long_file_is_asked_by_its_passages(ask, tmp_path, monkeypatch) -> None:

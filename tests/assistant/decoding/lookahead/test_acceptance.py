@@ -87,14 +87,14 @@ def test_an_unknown_source_begins_with_a_prior_for_every_bucket():
 
 
 def sure(margin: int, proposal: Proposal | None = None, odds: float = 1.0) -> Round:
-    """Return a round of one token, of which the target was as sure as a class says."""
+    """Return a round of one token whose target row has a margin."""
     row = replace(coin(odds), margin=margin)
     token = Sampled(0, Origin.TARGET, row, proposal=proposal)
     return Round((token,), (Rejected(proposal, token.target_row, 0.9),) if proposal else ())
 
 
 def likely(acceptance: Acceptance) -> float:
-    """Return what the model's proposals are most likely worth."""
+    """Return the expected acceptance of the model's proposals."""
     return acceptance.expected("model")
 
 

@@ -77,7 +77,7 @@ def test_the_draft_proposes_where_no_copy_is_offered():
 
 
 def test_no_round_stakes_more_than_the_budget_of_the_answer_so_far():
-    """At first nobody can afford the bargain of thirty-two for the price of eight and a half."""
+    """At first the budget is too small for the cheap width of 32, which costs 8.5."""
     dear = {1: 1.0, 2: 1.5, 4: 2.5, 8: 8.0, 32: 8.5}
     outcome = decoded(dear, Text(copied=lambda i: 0.98, bucket=7), rounds=200)
     prices = [costs(dear).verify(1 + k) for k in outcome.proposed]
@@ -119,7 +119,7 @@ def test_the_acceptance_in_a_new_text_is_learnt_fast():
 
 
 def reading(known, context=100, more=200):
-    """What the draft is to read now of so many tokens of which it knows none."""
+    """Return the prefill that the controller chooses for a text that the draft has not read."""
     return known.next_prefill([PrefillOption(context, context), *restart_options(context)], more)
 
 
@@ -197,7 +197,7 @@ def test_a_round_that_was_much_faster_than_expected_is_no_gain():
 
 @pytest.mark.parametrize("slower", [0.5, 0.8, 1.0, 1.25, 2.0])
 def test_plain_rounds_forecast_no_speedup_however_the_machine_changes(slower):
-    """Their pace on a machine that had become slower was taken for what guessing would gain."""
+    """The pace of plain rounds on a slower machine is no gain of proposals."""
     controller = Controller(costs(FLAT))
     real = Costs({width: slower * seconds for width, seconds in FLAT.items()}, {})
     for rounds in (1, 1, 2, 4, 8, 40):

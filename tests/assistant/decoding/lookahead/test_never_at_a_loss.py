@@ -33,7 +33,7 @@ MACHINES = {
 
 
 def machine_of(rng):
-    """A machine that was measured once, or one that nobody ever saw."""
+    """Return the costs of a machine that was measured, or random ones."""
     if rng.random() < 0.6:
         return rng.choice([*MACHINES.values()])
     verify = {1: 0.05}
@@ -45,7 +45,7 @@ def machine_of(rng):
 
 
 def text_of(rng):
-    """A text in which the draft is good, bad, or first one and then the other."""
+    """Return a text in which the draft is good, bad, or both in turn."""
     quality, period = rng.choice((0, 0.2, 0.4, 0.6, 0.8, 0.95)), rng.randrange(5, 80)
     right = rng.choice(
         (
@@ -67,8 +67,8 @@ def text_of(rng):
     )
 
 
-def moods_of(rng, seconds):
-    """What the machine does meanwhile: neighbours, heat, battery. All of it, or batches alone."""
+def disturbances_of(rng, seconds):
+    """Return how the machine's speed changes, for all evaluations or for batches alone."""
     factor, moment = rng.choice((1 / 3, 0.5, 2, 3)), rng.uniform(0, seconds)
     period = rng.uniform(5, 100) / 200 * seconds
     return rng.choice(
@@ -95,9 +95,9 @@ COSTS = {
     "batches that are dearer": (1, 1, 1 / 1.7),
     "all of it dearer": (3, 3, 1 / 0.6),
 }
-"""What draft steps, its reading and the target's batches really take, in times of what is believed.
+"""How many times as long as believed draft steps, its prefill and the target's batches take.
 
-For batches it is the other way round: it is the belief that is off.
+For batches the factor is that of the believed costs instead.
 """
 STEADY_COSTS = {
     "a draft five times as dear": (5, 5, 1),
@@ -109,13 +109,13 @@ STEADY_COSTS = {
 that is under way cannot be stopped."""
 
 
-def lost(seed, *, step=1.0, reading=1.0, wide=1.0, is_moody=False, noise=0.0, **options):
+def lost(seed, *, step=1.0, reading=1.0, wide=1.0, is_disturbed=False, noise=0.0, **options):
     """Return what an answer lost, and how many tokens it had."""
     rng = random.Random(seed)
     (verify, draft), text = machine_of(rng), text_of(rng)
-    moods = moods_of(rng, text.length * verify[1]) if is_moody else {}
+    disturbances = disturbances_of(rng, text.length * verify[1]) if is_disturbed else {}
     real = {tokens: s * (step if tokens < 4 else reading) for tokens, s in draft.items()}
-    machine = Machine(verify, real, **moods, noise=noise, rng=rng)
+    machine = Machine(verify, real, **disturbances, noise=noise, rng=rng)
     believed = {width: s * (1 if width == 1 else wide) for width, s in verify.items()}
     outcome = answered(Controller(Costs(believed, draft)), machine, text, **options)
     return outcome.lost, outcome.tokens
@@ -131,16 +131,16 @@ def test_where_evaluations_take_as_long_as_measured_no_answer_loses_more_than_it
 
 
 @pytest.mark.parametrize(
-    ("costs", "is_moody"),
+    ("costs", "is_disturbed"),
     [(each, False) for each in (*COSTS, *STEADY_COSTS)] + [(each, True) for each in COSTS],
 )
 @pytest.mark.parametrize("first", range(0, 200, 10))
 @pytest.mark.some(48)
-def test_no_answer_loses_more_than_was_promised_with_any_wrong_costs(costs, is_moody, first):
+def test_no_answer_loses_more_than_was_promised_with_any_wrong_costs(costs, is_disturbed, first):
     step, reading, wide = (COSTS | STEADY_COSTS)[costs]
     for seed in range(first, first + 10):
         evaluations, tokens = lost(
-            seed, step=step, reading=reading, wide=wide, is_moody=is_moody, noise=0.1
+            seed, step=step, reading=reading, wide=wide, is_disturbed=is_disturbed, noise=0.1
         )
         assert evaluations <= EVALUATIONS + PART * tokens, seed
 

@@ -98,7 +98,7 @@ def test_sps_emits_what_ars_emits_even_if_the_plan_sees_the_drawn_token(drafter)
 
 
 def test_the_coupled_draw_of_an_equal_draft_is_always_accepted():
-    """Both draw with the same numbers at the same place."""
+    """Both draw with the same noise at the same position."""
     for seed in range(3):
         tokens, target, drafter = [], Toy(5, 1), modelled(Toy(5, 1), 5)
         for _ in range(6):
@@ -151,7 +151,7 @@ def test_a_coupled_draw_needs_no_normalised_row():
 
 
 class Silence:
-    """Noise that says the same of every token."""
+    """Noise that is the same for every token."""
 
     def exponentials(self, position, ids):
         return np.ones(len(ids))

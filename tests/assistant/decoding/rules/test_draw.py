@@ -21,12 +21,6 @@ def test_a_product_that_rounds_up_to_the_total_draws_the_last_token():
     assert draw(row, FixedUniforms(np.nextafter(1, 0))) == 7
 
 
-def test_a_row_need_not_be_normalised():
-    row = Row(np.array([3, 7]), np.array([0.02, 0.06]))
-    assert draw(row, FixedUniforms(0.2499)) == 3
-    assert draw(row, FixedUniforms(0.2501)) == 7
-
-
 @pytest.mark.parametrize("size", [LONG - 1, LONG, LONG + 1, 10 * LONG + 77])
 def test_long_rows_are_inverted_as_short_ones_are(size):
     rng = np.random.default_rng(2)

@@ -32,7 +32,7 @@ def along_seeds(position):
 
 
 def along_diagonals(token):
-    """Return what each seed says one place before the seed that comes before it."""
+    """Return the noise of each seed at one position less than the seed before it."""
     ids = np.array([token])
     return np.concatenate([Noise(seed).exponentials(MANY - seed, ids) for seed in range(MANY)])
 

@@ -33,12 +33,12 @@ def read(text):
 
 
 def ends(text, part, before):
-    """Return the positions after every occurrence of `part` that ends before a place."""
+    """Return the positions after every occurrence of `part` that ends before a position."""
     return [end for end in range(len(part), before) if text[end - len(part) : end] == part]
 
 
 def longest(tokens, text, before):
-    """Return the longest suffix of `tokens` that occurs in `text` and ends before a place."""
+    """Return the longest suffix of `tokens` that occurs in `text` and ends before a position."""
     suffixes = (tokens[start:] for start in range(len(tokens)))
     return next((part for part in suffixes if ends(text, part, before)), [])
 
