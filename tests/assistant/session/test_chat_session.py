@@ -21,7 +21,7 @@ def chats(tmp_path):
     theirs.close()
 
 
-async def test_a_question_is_on_disk_before_the_engine_hears_of_it(chats):
+async def test_a_question_is_on_disk_before_the_engine_gets_it(chats):
     stage = ScriptedSession(store=chats[0])
     stage.session.submit("Why?")
     assert [each.content for each in chats[1].path(1)] == ["Why?"]
@@ -31,7 +31,7 @@ async def test_a_question_is_on_disk_before_the_engine_hears_of_it(chats):
     assert [each.record.content for each in stage.emitted(Added)] == ["Why?", ""]
 
 
-async def test_an_answer_is_kept_while_it_comes_and_with_how_it_was_decoded(chats):
+async def test_an_answer_is_saved_while_it_streams_with_its_trace(chats):
     stage = ScriptedSession(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Bec")
@@ -109,7 +109,7 @@ async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
     assert stage.stored[-1] == ("assistant", "stopped", "M")
 
 
-async def test_another_answer_is_a_sibling_with_another_seed_and_both_can_be_chosen():
+async def test_another_answer_is_a_sibling_with_another_seed():
     stage = ScriptedSession(make_request=lambda: Request((), seed=7))
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.leaf
@@ -135,7 +135,7 @@ async def test_another_answer_that_never_began_shows_the_first_again():
     assert stage.restored_inputs == []
 
 
-async def test_an_edited_question_is_a_branch_and_one_that_is_gone_is_asked_at_the_end():
+async def test_an_edited_question_is_a_branch_unless_it_is_not_shown():
     stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.records[0]
@@ -148,7 +148,7 @@ async def test_an_edited_question_is_a_branch_and_one_that_is_gone_is_asked_at_t
     assert stage.contents == ["Who?", "Me.", "How?", "So."]
 
 
-async def test_a_deleted_message_can_be_restored_and_a_copy_goes_its_own_way():
+async def test_a_deleted_message_can_be_restored_and_a_fork_is_independent():
     stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
@@ -164,7 +164,7 @@ async def test_a_deleted_message_can_be_restored_and_a_copy_goes_its_own_way():
     assert [each.content for each in stage.store.path(number)] == before
 
 
-async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
+async def test_a_cut_answer_continues_where_it_ended(chats):
     stage = ScriptedSession(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Be")
@@ -188,7 +188,7 @@ async def test_an_answer_that_was_cut_goes_on_where_it_ended(chats):
 
 
 @pytest.mark.parametrize("fails", [False, True])
-async def test_an_answer_that_cannot_go_on_is_as_it_was_cut(fails):
+async def test_a_failed_continuation_leaves_the_cut_answer(fails):
     stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.decode("Be")
@@ -205,7 +205,7 @@ async def test_an_answer_that_cannot_go_on_is_as_it_was_cut(fails):
     assert stage.stored[-1] == ("assistant", "stopped", "Be")
 
 
-async def test_on_a_full_disk_an_answer_goes_on():
+async def test_an_answer_continues_on_a_full_disk():
     stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.decode("Be")
@@ -217,7 +217,7 @@ async def test_on_a_full_disk_an_answer_goes_on():
     assert (stage.contents, len(stage.notes)) == (["Why?", "Because."], 1)
 
 
-async def test_an_answer_to_a_conversation_that_was_left_is_kept_there():
+async def test_an_answer_to_a_conversation_that_was_left_is_saved_there():
     stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.decode("Bec")
@@ -254,7 +254,7 @@ async def test_a_conversation_that_cannot_be_saved_continues_in_memory(chats, wh
             stage.session.branch.fork(stage.session.branch.leaf)
 
 
-async def test_a_disk_that_fills_up_while_another_conversation_is_shown_is_said():
+async def test_a_full_disk_is_reported_while_another_conversation_is_shown():
     stage = ScriptedSession()
     await stage.ask("Long story")
     await stage.decode("Once")
@@ -302,7 +302,7 @@ async def test_the_next_request_is_known_before_it_is_sent(chats):
     assert stage.requests[-1].messages[:-1] == request.messages[:-1]
 
 
-async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it(chats):
+async def test_the_prefill_of_an_edited_question_follows_the_messages_before_it(chats):
     stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
@@ -311,7 +311,7 @@ async def test_a_change_of_an_earlier_question_is_read_after_what_came_before_it
     assert [each.content for each in request.messages] == ["Why?", "Because.", "Or"]
 
 
-async def test_turns_left_out_and_an_incomplete_form_are_noted():
+async def test_dropped_turns_and_an_incomplete_constraint_are_noted():
     stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.handle(Prepared(10, 0, 2))

@@ -109,7 +109,7 @@ async def test_another_answer_is_to_the_same_passages(notes: Path) -> None:
     await made.answer("There [1].")
 
 
-async def test_a_question_that_the_folder_says_nothing_about_is_said_to_be_one() -> None:
+async def test_a_question_without_a_fitting_passage_is_noted() -> None:
     made = stage()
     assert await ask(made, "How is bread baked?", NOTES) == "How is bread baked?"
     assert made.notes == ["Nothing in notes/ is about this; answered without it."]
@@ -127,7 +127,7 @@ async def test_the_word_searched_instead_of_a_misspelled_one_is_noted() -> None:
     await made.answer("In Lima [1].")
 
 
-async def test_of_two_versions_both_stand_there_and_the_newer_is_said_to_be(notes: Path) -> None:
+async def test_two_versions_of_a_passage_are_both_shown_and_dated(notes: Path) -> None:
     rule = "The boiler in the cellar of the house by the sea has to be looked at every {} days."
     for name, days, changed in (("old", 30, 1), ("new", 14, 2)):
         (notes / f"{name}.md").write_text(
@@ -146,7 +146,7 @@ async def test_of_two_versions_both_stand_there_and_the_newer_is_said_to_be(note
     assert cited.title.endswith(" than new.md)") or cited.title.endswith("(newer than old.md)")
 
 
-async def test_the_last_questions_say_what_the_next_one_is_about(notes: Path) -> None:
+async def test_the_last_questions_count_in_the_search_for_the_next_one(notes: Path) -> None:
     for beast in ("okapi", "lemur", "tapir"):
         (notes / f"{beast}.md").write_text(f"The {beast} costs money. Its food costs more money.")
     made = stage()
@@ -263,7 +263,7 @@ async def test_a_folder_that_is_gone_is_named(notes: Path) -> None:
     await made.answer("Where?")
 
 
-async def test_a_question_that_is_taken_back_meanwhile_is_not_answered() -> None:
+async def test_a_question_withdrawn_during_the_search_is_not_answered() -> None:
     made = stage()
     await read(made)
     made.session.submit("Where are zeppelins moored?", [NOTES])
@@ -302,7 +302,7 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
     assert await count(1e-6, small) == 3
 
 
-async def test_reading_a_folder_is_shown_and_what_it_holds_is_said_once(notes: Path) -> None:
+async def test_the_progress_of_indexing_is_shown_and_its_result_once(notes: Path) -> None:
     (notes / "pipe.md").symlink_to("/dev/null")
     made = stage()
     await read(made)

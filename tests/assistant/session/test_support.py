@@ -71,7 +71,7 @@ def test_an_answer_without_a_folder_is_not_checked() -> None:
     assert check(last, [asked(1, "Why?"), last]) == Support()
 
 
-def test_that_nothing_was_found_is_known_of_a_stored_answer() -> None:
+def test_a_stored_answer_without_passages_is_recognised() -> None:
     last, empty = answered(4, "Yes [1]."), Attachment("air.md/", "text", note="by passages")
     path = [asked(1, "?", NEW), answered(2, "8081 [1]."), asked(3, "?", empty), last]
     support = check(last, path)

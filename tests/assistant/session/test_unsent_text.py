@@ -92,7 +92,7 @@ def test_a_question_that_is_left_is_as_it_was_unless_it_was_changed(store, asked
     assert typist.switch(asked, changes=True) == "One"  # of an empty one nothing is kept
 
 
-def test_where_the_user_is_is_kept(store, asked):
+def test_the_open_conversation_and_question_are_saved(store, asked):
     typist = Typist(store)
     typist.switch(asked, changes=True)
     typist.unsent.save()

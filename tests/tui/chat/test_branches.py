@@ -20,7 +20,7 @@ def inspected(chat: Chat) -> str:
     return "".join(entry.item.text for entry in entries if isinstance(entry.item, Token))
 
 
-async def test_the_keys_stay_on_the_branch_and_never_fall_to_a_neighbour(pair: Pair) -> None:
+async def test_the_focus_stays_on_the_shown_branch(pair: Pair) -> None:
     async with open_chat(*pair, asked=("Which way?",)) as chat:
         await chat.act("r")
         verbs: tuple[Verb, ...] = ("older", "newer", "older")
@@ -63,7 +63,7 @@ async def test_the_figures_are_of_the_shown_answer(
         assert EXPLAINED not in chat.text
 
 
-async def test_from_enter_on_the_status_says_that_it_answers(pair: Pair) -> None:
+async def test_the_status_is_never_ready_between_enter_and_the_answer(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         shown, status = list[str](), chat.screen.status
         chat.screen.watch(status, "state", lambda state: shown.append(line(state, 80).plain))
@@ -91,7 +91,7 @@ async def test_escape_leaves_an_edited_question_and_a_deletion_can_be_undone(pai
         assert any("cannot be opened or written" in text for text in chat.notices)
 
 
-async def test_the_inspector_opens_on_what_there_is_of_an_answer_and_on_others(pair: Pair) -> None:
+async def test_the_inspector_opens_on_a_streaming_answer_and_on_others(pair: Pair) -> None:
     async with open_chat(*pair, asked=("First",)) as chat:
         first = chat.texts[-1]
         chat.engine._hold = Decoded, len(chat.engine.received(Decoded)) + 9
@@ -197,7 +197,7 @@ async def test_home_and_end_go_to_the_ends_of_a_conversation(
         await chat.until(lambda: chat.screen.conversation.follows)
 
 
-async def test_ctrl_with_an_arrow_goes_to_the_next_message_also_past_a_long_one(pair: Pair) -> None:
+async def test_ctrl_with_an_arrow_goes_to_the_next_message(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         chat.screen.open(kept(chat, "One", "long\n\n" * 99, "Two", "short"))
         for key, text in (("up", "short"), ("up", "Two"), ("up", "long"), ("up", "One")):
@@ -207,7 +207,7 @@ async def test_ctrl_with_an_arrow_goes_to_the_next_message_also_past_a_long_one(
         assert chat.focused.text == "Two"
 
 
-async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pair: Pair) -> None:
+async def test_a_search_result_opens_its_message_on_any_branch(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         store = chat.store
         texts = ["One", "a zebra", *["More", "of it"] * 10]
@@ -225,7 +225,7 @@ async def test_a_search_leads_to_the_message_that_it_found_on_whatever_branch(pa
             await chat.pilot.press("f2", "escape")
 
 
-async def test_an_answer_that_begins_leaves_the_keys_to_the_message_they_are_on(pair: Pair) -> None:
+async def test_an_answer_that_begins_does_not_move_the_focus(pair: Pair) -> None:
     async with open_chat(*pair, hold=(Decoded, 2), asking="One") as chat:
         await chat.send("Two")  # which waits
         await chat.press("ctrl+up", "up")

@@ -48,7 +48,7 @@ async def test_the_lack_of_a_draft_is_explained(
             assert {event.lookahead for event in chat.engine.received(Decoded)} == {0}
 
 
-async def test_failed_prompt_is_back_in_the_prompt_and_the_app_lives_on(pair: Pair) -> None:
+async def test_a_failed_prompt_is_restored_and_the_app_continues(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         too_long = "a b " * 1000
         await chat.ask(too_long)

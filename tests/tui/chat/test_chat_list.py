@@ -117,7 +117,7 @@ async def test_enter_opens_the_conversation_under_the_cursor(store: Store) -> No
         assert page.host.received == [("chosen", three.id), ("chosen", two.id)]
 
 
-async def test_search_finds_what_was_said_and_shows_where(store: Store) -> None:
+async def test_a_search_finds_messages_and_shows_the_match(store: Store) -> None:
     async with listed(store) as page:
         await page.press(*"zebras", "enter")
         assert page.titles == ["Sorted lists"]
@@ -221,7 +221,7 @@ def test_conversations_are_grouped_by_date(updated: str, heading: str, time: str
     assert (group(summary, today), when(summary, today)) == (heading, time)
 
 
-async def test_a_list_that_is_read_again_cancels_no_opening(
+async def test_a_refresh_of_the_list_cancels_no_opening(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with listed(store) as page:

@@ -26,7 +26,7 @@ from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.user_turn import SHOWN, UserTurn
 
 
-async def test_a_long_name_leaves_room_for_when_and_which_branch() -> None:
+async def test_a_long_model_name_is_cut_before_date_and_branch() -> None:
     async with open_page(size=(56, 24)) as page:
         long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
         await page.open([question(1), long])
@@ -69,7 +69,7 @@ async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
         ]
 
 
-async def test_up_and_down_walk_and_leave_at_the_end() -> None:
+async def test_up_and_down_move_the_focus_and_leave_it_at_the_end() -> None:
     async with open_page(*talk(4)) as page:
         page.view.focus_last()
         await page.pilot.press("k", "up", "k")
@@ -135,7 +135,7 @@ async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
         assert user_turns(page) == [*(f"question {id}" for id in range(first, 300, 2)), "next"]
 
 
-async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
+async def test_new_text_below_is_hinted_at_without_scrolling() -> None:
     async with open_page(*talk(30)) as page:
         streaming = await page.stream(round_of("start"))
         page.view.scroll_relative(y=-10, animate=False)
@@ -155,7 +155,7 @@ async def test_text_below_is_hinted_at_and_the_reader_stays() -> None:
         assert "new text below" not in page.text
 
 
-async def test_no_text_is_said_to_be_below_once_all_of_it_is_in_sight() -> None:
+async def test_the_hint_disappears_once_all_text_is_visible() -> None:
     async with open_page(size=(80, 16)) as page:
         streaming = await page.stream(round_of("\n\n".join(map(str, range(9)))))
         page.view.scroll_home(animate=False)
@@ -251,7 +251,7 @@ async def test_stored_answer_shows_how_it_was_made_when_asked() -> None:
         assert shown.steps == [step]
 
 
-async def test_store_that_is_slow_holds_nothing_up() -> None:
+async def test_a_slow_store_delays_no_message() -> None:
     slow = asyncio.Event()
 
     def trace(id: int) -> Trace:

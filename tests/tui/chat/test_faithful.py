@@ -82,7 +82,7 @@ async def test_formatting_takes_nothing_but_its_own_marks() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.some(1)
-async def test_of_any_markdown_every_character_is_painted_but_marks(seed: int) -> None:
+async def test_every_character_of_any_markdown_is_painted_but_marks(seed: int) -> None:
     for width in (120, 40):
         async with open_page(size=(width, 120)) as page:
             for id, text in enumerate(documents(60 if ALL else 20, seed), 2):
@@ -90,7 +90,7 @@ async def test_of_any_markdown_every_character_is_painted_but_marks(seed: int) -
                 assert seen("".join(rows(page))) == seen(text), text
 
 
-async def test_blocks_that_were_written_apart_are_apart() -> None:
+async def test_blocks_are_separated_by_a_blank_line() -> None:
     async with open_page(
         answer(2, "one\n\ntwo\n\n# three\n\n1. four\n\n> five\n\nsix"), size=(60, 30)
     ) as page:

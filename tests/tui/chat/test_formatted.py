@@ -35,7 +35,7 @@ async def test_an_answer_is_formatted_and_coloured_from_its_first_token_on() -> 
         assert "12 tokens" in page.text
 
 
-async def test_v_takes_the_colours_of_an_answer_and_brings_them_back() -> None:
+async def test_v_toggles_the_colours_of_an_answer() -> None:
     async with open_page() as page:
         shown = await page.stream(Step((token("**b"), token("old**"))))
         await page.end(shown)

@@ -78,7 +78,7 @@ def decoded(
     return Decoded((), (), lookahead, 300, stats, forecast)
 
 
-async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
+async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) -> None:
     async with shown((140, 50)) as (panel, _):
         assert EXPLAINED in panel_text(panel)
         nothing = "\x1b[31m is not a draft."
@@ -98,7 +98,7 @@ async def test_panel_says_what_the_engine_counted(answer: list[Event]) -> None:
         assert EXPLAINED in panel_text(panel)
 
 
-def test_a_place_that_is_always_right_is_as_far_from_its_bar_as_others() -> None:
+def test_positions_are_aligned_in_the_panel() -> None:
     places = tuple(Tally(9, right) for right in (9, 6, 3, 9) * 3)
     shown = PanelFigures(decoded(replace(FAST, positions=places)))
     rows = [line.plain for line in lines(shown, 37, 50)]
@@ -106,7 +106,7 @@ def test_a_place_that_is_always_right_is_as_far_from_its_bar_as_others() -> None
     assert all(len(line) <= 37 for line in rows)
 
 
-async def test_text_that_was_held_back_changes_nothing_of_the_plan() -> None:
+async def test_a_round_without_a_forecast_keeps_the_shown_plan() -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded(lookahead=3))
         show(panel, decoded(forecast=None, lookahead=0))
@@ -114,7 +114,7 @@ async def test_text_that_was_held_back_changes_nothing_of_the_plan() -> None:
         assert DOING[MEASURED.reason] in " ".join(panel_text(panel).split())
 
 
-async def test_only_changed_lines_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_changed_lines_are_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown((140, 50)) as (panel, _):
         show(panel, decoded())
         before = panel_text(panel).split("\n")

@@ -80,21 +80,21 @@ def check(text: str, dice: random.Random, width: int, formatted: bool, most: int
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.some(60)
-def test_however_a_plain_text_comes_its_lines_are_the_same(width: int, seed: int) -> None:
+def test_the_lines_of_a_plain_text_do_not_depend_on_its_pieces(width: int, seed: int) -> None:
     text, dice = texts(seed)
     check(text, dice, width, formatted=False)
 
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.some(8)
-def test_however_markdown_comes_its_lines_are_the_same(seed: int) -> None:
+def test_the_lines_of_markdown_do_not_depend_on_its_pieces(seed: int) -> None:
     dice = random.Random(seed)
     for text in documents(400 if ALL else 25, seed):
         check(text, dice, dice.choice((20, 31, 60, 200)), formatted=True)
 
 
 @pytest.mark.parametrize("text", LARGE, ids=range(len(LARGE)))
-def test_however_a_large_text_comes_its_lines_are_the_same(text: str) -> None:
+def test_the_lines_of_a_large_text_do_not_depend_on_its_pieces(text: str) -> None:
     check(text, random.Random(len(text)), 70, formatted=True, most=900)
 
 
@@ -136,14 +136,14 @@ def test_no_line_is_wider_than_the_width() -> None:
             assert line.content.cell_length <= width, text
 
 
-def test_a_text_that_grows_leaves_all_but_its_last_lines_alone() -> None:
+def test_a_growing_text_changes_only_its_last_lines() -> None:
     layout = TextLayout(20, formatted=False)
     for number in range(1000):
         layout.add([(f"word{number} ", "target")])
         assert len(layout.lines) - layout.stable <= 2
 
 
-def test_code_that_grows_leaves_its_earlier_portions_alone() -> None:
+def test_growing_code_does_not_change_its_earlier_portions() -> None:
     open_lines = 0
     layout = TextLayout(80)
     for at in range(0, len(LARGE[0]), 50):

@@ -74,7 +74,7 @@ async def test_a_call_is_shown_runs_when_allowed_and_its_result_is_answered(endl
         assert [each.title for each in chat.store.summaries("zeppelin")] == ["Why?"]
 
 
-async def test_the_call_on_a_card_is_in_sight_on_a_small_screen(endless: Path) -> None:
+async def test_the_first_line_of_a_call_is_visible_on_a_small_screen(endless: Path) -> None:
     async with open_calling(endless, size=(30, 10)) as chat:
         turn = await chat.call((READ,))
         view = chat.screen.conversation
@@ -82,7 +82,7 @@ async def test_the_call_on_a_card_is_in_sight_on_a_small_screen(endless: Path) -
         await chat.until(lambda: view.region.y <= turn.region.y < view.region.bottom)
 
 
-async def test_why_a_call_failed_stands_in_its_line(endless: Path) -> None:
+async def test_the_line_of_a_failed_call_has_the_reason(endless: Path) -> None:
     async with open_calling(endless) as chat:
         chat.box.result = tool_result("It broke.\nBadly.", failed=True)
         await chat.call((READ,))
@@ -91,7 +91,7 @@ async def test_why_a_call_failed_stands_in_its_line(endless: Path) -> None:
         assert chat.results[0].startswith("▸ disk__read · failed · It broke. Badly. · ")
 
 
-async def test_keys_meant_for_something_else_allow_nothing(endless: Path, monkeypatch) -> None:
+async def test_keys_typed_for_the_prompt_approve_nothing(endless: Path, monkeypatch) -> None:
     async with open_calling(endless) as chat:
         monkeypatch.setattr("tui.chat.tool_turns.IGNORED_S", 3600.0)
         turn = await chat.call((READ,))

@@ -86,7 +86,7 @@ async def test_keys_mean_to_a_prompt_that_is_not_empty_what_they_always_do(pair:
         assert (chat.prompt.text, chosen(chat)) == ("a", [0])  # recalled
 
 
-async def test_a_user_of_some_questions_finds_a_line_that_enter_does_not_take(pair: Pair) -> None:
+async def test_after_some_questions_no_suggestion_is_offered(pair: Pair) -> None:
     async with open_chat(*pair, asked=["?"] * (NOVICE - 1)) as chat:
         await chat.press("ctrl+n")
         await chat.until(lambda: len(offers(chat)) == len(SUGGESTIONS))
@@ -98,7 +98,7 @@ async def test_a_user_of_some_questions_finds_a_line_that_enter_does_not_take(pa
         assert (chat.prompt.text, chat.texts) == ("", [])
 
 
-async def test_the_welcome_is_seen_whole(pair: Pair) -> None:
+async def test_the_welcome_is_fully_visible_at_every_size(pair: Pair) -> None:
     async with open_chat(*pair, size=SIZES[0]) as chat:
         view = chat.screen.conversation
         parts = chat.screen.query_one(Welcome).children
@@ -168,7 +168,7 @@ async def test_the_gain_of_guessing_is_shown_in_one_place(pair: Pair) -> None:
         assert "guesses right" not in str(status.render())
 
 
-async def test_enter_that_came_before_the_terminal_was_taken_over_sends(pair: Pair) -> None:
+async def test_keys_from_before_the_start_are_replayed(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         chat.app._early = [events.Key("h", "h"), events.Key("i", "i"), events.Key("ctrl+j", "\n")]
         await chat.app._replay_early()
