@@ -209,7 +209,7 @@ def state(thread: Path) -> str:
 
 def loading(terminal: Terminal) -> None:
     """Wait for the screen alone."""
-    terminal.shows("something. Enter sends")  # the cursor may stand on the first letter
+    terminal.shows("something. @ adds a file")  # the cursor may stand on the first letter
 
 
 def idle(terminal: Terminal) -> None:
