@@ -68,16 +68,15 @@ async def tools(settings: Settings) -> None:
         app = SpecchatApp(replace(settings, n_ctx=8192, tools=reads))
         async with app.run_test(size=(100, 30)) as pilot:
             await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
-            await pilot.press("ctrl+n", "f9")
-            await pilot.pause(1)
-            await pilot.press("t", "escape")  # tools are on in this conversation
+            await pilot.press("ctrl+n")
+            app.chat.session.tool_loop.set_enabled(True)
             app.chat.prompt.text = "Which files are in the folder, and what do they say?"
             await pilot.press("enter")
             for _ in range(2):
                 await until(pilot, lambda: app.chat.query(ApprovalTurn))
                 await pilot.pause(2)
                 keep(app, "tools.svg")
-                await pilot.press("y")
+                await pilot.press("enter")
                 await until(pilot, lambda: not app.chat.query(ApprovalTurn))
                 await until(pilot, lambda: app.chat.query(ApprovalTurn) or not busy(app))
                 if not app.chat.query(ApprovalTurn):

@@ -46,7 +46,8 @@ def test_it_serves_until_it_is_told_to_end(target, number, code):
 
 
 def test_it_says_why_no_model_guesses(target):
-    with serving("--target", target, "--mode", "auto") as (process, _):
+    with serving("--target", target, "--mode", "auto") as (process, url):
+        complete(url, "target")
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=WAIT_S)
     assert "Guesses come from the conversation alone. No model on this machine" in err
