@@ -110,9 +110,9 @@ def remove(limit: int = 0) -> None:
     """
     left, known, copied = limit, copies(), set[str]()
     for name, copy in sorted(known.items(), key=lambda item: -item[1].used_s):
-        left -= copy.size
-        is_older = copy.source in copied
-        if left < 0 or is_older or not os.path.exists(copy.source) or not limit:
+        is_useless = copy.source in copied or not os.path.exists(copy.source)
+        left -= 0 if is_useless else copy.size
+        if left < 0 or is_useless or not limit:
             del known[name]
         elif copy.size:
             copied.add(copy.source)
