@@ -4,11 +4,15 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 DEVICES = Path("/sys/devices")
 """Where Linux describes the devices of the machine."""
+CGROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+"""Where Linux has the limits of containers and services, and which of them this process is in."""
 
 
 def is_local(host: str) -> bool:
@@ -25,13 +29,47 @@ def compute_cores() -> int:
 
     Threads have equal parts of an evaluation and wait for the slowest one. So efficiency cores,
     which are slower, are left out, as llama.cpp does; a second thread on a core gains nothing.
+    Neither are there more threads than a container has time for: with time for 1.5 cores, two
+    threads were 0.6 times as fast as one, because a thread that is stopped holds up the others.
     """
     import psutil  # takes a while, and a program that only starts another one counts no cores
 
     known = hasattr(os, "sched_getaffinity")
     allowed = os.sched_getaffinity(0) if known else {*range(os.cpu_count() or 1)}
     physical = min(psutil.cpu_count(logical=False) or 1, len(allowed))
+    for cgroup in _cgroups():
+        with suppress(OSError, ValueError):  # "max" is no limit
+            time, period = map(int, (cgroup / "cpu.max").read_text().split())
+            physical = min(physical, max(1, time // period))
     return min(_performance_cores(allowed) or physical, physical)
+
+
+class MemoryBytes(NamedTuple):
+    """The memory that this process may use."""
+
+    total: int
+    free: int
+
+
+def memory() -> MemoryBytes:
+    """Return the memory of this machine, or of the container that this process is in."""
+    import psutil
+
+    machine = psutil.virtual_memory()
+    total, free = machine.total, machine.available
+    for cgroup in _cgroups():
+        with suppress(OSError, ValueError):
+            limit = int((cgroup / "memory.max").read_text())
+            anonymous = int((cgroup / "memory.stat").read_text().split()[1])  # files can be dropped
+            total, free = min(total, limit), min(free, max(0, limit - anonymous))
+    return MemoryBytes(total, free)
+
+
+def _cgroups() -> Iterator[Path]:
+    """Yield the folders of the cgroups (version 2) that this process is in, the innermost first."""
+    with suppress(OSError):
+        own = Path(MEMBERSHIP.read_text().rpartition("0::/")[2].strip())
+        yield from (CGROUPS / folder for folder in (own, *own.parents))
 
 
 def _performance_cores(allowed: set[int]) -> int:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import psutil
 
+from models import machine
 from models.files.model_file import ModelFile
 from models.gguf.header import Header
 
@@ -164,7 +165,7 @@ def auto_ctx(header: Header) -> int:
     values take no more than a quarter of the memory that is free.
     """
     tokens, trained = CONTEXT, header.n_ctx_train or CONTEXT
-    limit = psutil.virtual_memory().available * CONTEXT_SHARE / (header.kv_bytes_per_token or 1)
+    limit = machine.memory().free * CONTEXT_SHARE / (header.kv_bytes_per_token or 1)
     while header.moves_cache and 2 * tokens <= min(trained, limit):
         tokens *= 2
     return min(tokens, trained)
@@ -191,7 +192,7 @@ def resident_by_size(size: int) -> int:
     return round(size * _TIMES_BY_SIZE["other"])
 
 
-def machine(size: int) -> int | None:
+def machine_gb(size: int) -> int | None:
     """Return the GB of memory of the smallest usual machine that runs files of `size` bytes."""
     needed = resident_by_size(size) / 1e9 + _FOR_THE_REST
     return next((gigabytes for gigabytes in MACHINES if needed <= gigabytes), None)
@@ -204,7 +205,7 @@ def repacks() -> bool:
 
 def fit(needed: int, resident: int | None = None, freed: int = 0) -> Fit:
     """Compare `needed` bytes with the memory available now plus `freed` bytes to be released."""
-    available = psutil.virtual_memory().available + freed
+    available = machine.memory().free + freed
     stays = resident or needed
     if needed <= available:
         return Fit(stays, available, "fits")

@@ -13,9 +13,9 @@ from pathlib import Path
 from time import time
 from uuid import uuid4
 
-import psutil
 from filelock import FileLock
 
+from models import machine
 from models.errors import SpecchatError
 from models.files import checksum
 from models.files.gguf_files import parts_of
@@ -44,7 +44,7 @@ def make(engine: EngineLibrary, source: Path) -> Path | None:
     directory.mkdir(0o700, parents=True, exist_ok=True)
     with FileLock(directory / "making.lock", timeout=0):  # one at a time on this machine
         free = min(LIMIT, shutil.disk_usage(directory).free - SPARE)
-        memory = psutil.virtual_memory().available / TIMES_SIZE
+        memory = machine.memory().free / TIMES_SIZE
         if engine.repack is None or parts_of(source) or size > min(free, memory):
             return None
         remove(LIMIT - size)

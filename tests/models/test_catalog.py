@@ -5,7 +5,7 @@ import pytest
 from models import catalog
 from models.catalog import DEFAULT, FILES, PAIRS
 from models.drafts import MAX_SHARE_OF_TARGET
-from models.memory import machine
+from models.memory import machine_gb
 from tests import ROOT
 
 
@@ -35,8 +35,8 @@ def test_every_model_has_a_source_a_context_and_a_page_and_fits_a_machine_that_p
         assert gguf.repo or gguf.mirror
         assert 2048 <= (gguf.context or 0) <= 1 << 20
         assert f"`{gguf.name}`" in page
-        assert machine(gguf.size)
-    assert all(machine(pair.target.size + pair.draft.size) for pair in PAIRS)
+        assert machine_gb(gguf.size)
+    assert all(machine_gb(pair.target.size + pair.draft.size) for pair in PAIRS)
 
 
 def test_names_and_files_are_unique():

@@ -76,6 +76,39 @@ def test_macos_counts_the_performance_cores_of_apple_silicon(monkeypatch, printe
     assert machine.compute_cores() == cores
 
 
+@pytest.mark.parametrize(
+    ("group", "cores", "total", "free"),
+    [
+        ("inner/scope", 1, 3000, 900),  # time for 1.5 cores, and the outer memory
+        ("inner", 2, 3000, 900),
+        ("", 4, 9000, 5000),  # there are no files at the root of a machine
+        ("elsewhere", 4, 9000, 5000),
+    ],
+)
+def test_a_container_has_the_cores_and_the_memory_of_its_limits(
+    tmp_path, monkeypatch, group, cores, total, free
+):
+    for name, time, limit, anonymous in [
+        ("inner/scope", "150000 100000", "max", 100),
+        ("inner", "200000 100000", "3000", 2100),
+        ("elsewhere", "max 100000", "max", 1),
+    ]:
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "cpu.max").write_text(f"{time}\n")
+        (tmp_path / name / "memory.max").write_text(f"{limit}\n")
+        (tmp_path / name / "memory.stat").write_text(f"anon {anonymous}\nfile 7\n")
+    (tmp_path / "membership").write_text(f"1:name=systemd:/x\n0::/{group}\n")
+    monkeypatch.setattr(machine, "CGROUPS", tmp_path)
+    monkeypatch.setattr(machine, "MEMBERSHIP", tmp_path / "membership")
+    monkeypatch.setattr(machine, "DEVICES", tmp_path)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: 4)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(8)}, raising=False)
+    whole = SimpleNamespace(total=9000, available=5000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: whole)
+    assert (machine.compute_cores(), *machine.memory()) == (cores, total, free)
+
+
 @pytest.mark.parametrize(("plugged", "says"), [(True, False), (False, True), (None, False)])
 def test_a_machine_whose_battery_is_not_charged_runs_on_it(monkeypatch, plugged, says):
     battery = SimpleNamespace(power_plugged=plugged)

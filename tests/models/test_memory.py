@@ -1,13 +1,13 @@
 """`memory`: the estimate from a header, compared with what a process takes."""
 
 import sys
-from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from models import gguf, memory
+from models import gguf, machine, memory
 from models.files.locate import identify
+from models.machine import MemoryBytes
 from models.memory import rollback_slots, state_bytes
 from tests import tiny
 from tests.scripts import printed
@@ -15,7 +15,6 @@ from tests.scripts import printed
 THOROUGH = pytest.mark.thorough
 LOAD = """
 import sys
-from types import SimpleNamespace
 from pathlib import Path
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -81,8 +80,7 @@ def test_repacked_weights_are_not_resident_twice_and_two_models_repack_in_turn()
 
 
 def test_a_fit_is_tight_between_what_is_held_and_what_is_needed(monkeypatch):
-    available = psutil.virtual_memory()._replace(available=1000)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: available)
+    monkeypatch.setattr(machine, "memory", lambda: MemoryBytes(9000, 1000))
     assert memory.fit(1000, 900).verdict == "fits"
     assert memory.fit(1001, 900).verdict == "tight"
     assert memory.fit(1200, 1001).verdict == "does not fit"
@@ -99,7 +97,7 @@ def test_four_bit_files_are_expected_to_be_held_twice_on_a_cpu(monkeypatch):
 
 
 def test_the_smallest_machine_has_room_for_the_files_and_for_the_rest():
-    assert [memory.machine(size * 10**9) for size in (3, 4, 10, 11, 23, 24)] == [
+    assert [memory.machine_gb(size * 10**9) for size in (3, 4, 10, 11, 23, 24)] == [
         *(8, 16, 16, 32, 32),
         None,
     ]
@@ -137,5 +135,5 @@ def test_the_estimate_is_hardly_less_and_little_more_than_what_a_process_takes(r
     ],
 )
 def test_the_default_context_fits_a_quarter_of_memory(tmp_path, monkeypatch, free, how, tokens):
-    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
+    monkeypatch.setattr(machine, "memory", lambda: MemoryBytes(10**12, free))
     assert memory.auto_ctx(gguf.read(tiny.write(tmp_path / "tiny.gguf", **how))) == tokens

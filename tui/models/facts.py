@@ -87,7 +87,7 @@ def catalogue_facts(entry: GGUF, inventory: ModelInventory) -> Facts:
 def needed_gigabytes(entry: GGUF) -> int | None:
     """Return the GB of the smallest common machine for a model and its listed draft."""
     draft = catalog.draft_for(entry)
-    return memory.machine(entry.size + (draft.size if draft else 0))
+    return memory.machine_gb(entry.size + (draft.size if draft else 0))
 
 
 def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:

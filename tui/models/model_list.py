@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import ClassVar
 
-import psutil
 from rich.cells import cell_len, set_cell_size
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -15,7 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
-from models import catalog
+from models import catalog, machine
 from tui.formatting import MISSING, size
 from tui.models.inventory import PURPOSES, ModelEntry, ModelInventory
 from tui.safe import safe
@@ -190,7 +189,7 @@ class ModelList(OptionList):
 
     def _first_choices(self) -> list[ModelEntry]:
         """Return the small and the larger model that a machine without any is offered first."""
-        if self._scanning or self.usable or psutil.virtual_memory().total < ROOMY:
+        if self._scanning or self.usable or machine.memory().total < ROOMY:
             return []
         names = (catalog.DEFAULT.target.name, catalog.LARGER.name)
         return [self._entries[name] for name in names if name in self._entries]

@@ -13,18 +13,16 @@ from pathlib import Path
 from typing import Literal
 
 import click
-import psutil
 
 from assistant.engine.engine_choice import choose
 from assistant.request import EngineArgs
-from models import catalog, engines, ik
+from models import catalog, engines, ik, machine
 from models.drafts import own_draft
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError
 from models.files import checksum, places
 from models.files.locate import identify
 from models.files.stores import find
-from models.machine import compute_cores
 from models.native import loaded, repacked
 from models.native.loaded import load_error
 from tui.formatting import size
@@ -120,11 +118,11 @@ def _other_engine(name: EngineName) -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    yield Finding("cores", "ok", f"{compute_cores()} used, one thread on each")
-    memory, pair = psutil.virtual_memory(), catalog.DEFAULT
+    yield Finding("cores", "ok", f"{machine.compute_cores()} used, one thread on each")
+    memory, pair = machine.memory(), catalog.DEFAULT
     need = pair.target.size + pair.draft.size + 1e9
-    text = f"{size(memory.available)} of {size(memory.total)} free"
-    if memory.available > need:
+    text = f"{size(memory.free)} of {size(memory.total)} free"
+    if memory.free > need:
         yield Finding("memory", "ok", text)
     else:
         yield Finding("memory", "note", f"{text}; the default pair wants {size(need)}")

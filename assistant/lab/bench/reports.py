@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 from assistant.decoding.lookahead.theory import expected_tokens
 from assistant.lab.bench import plan
@@ -22,7 +21,7 @@ from assistant.lab.table import Cell, Interval, ResultTable
 from assistant.system import System
 from models.engines import PACKAGES
 from models.files.checksum import known_sha256
-from models.machine import compute_cores, processor
+from models.machine import compute_cores, memory, processor
 
 PROMPTS = (
     ("kind", ""), ("system", ""), ("tokens/s", ".1f"), ("× ArS [95 %]", ".2f"), ("worst", ".2f"),
@@ -136,7 +135,7 @@ def surroundings(files: Mapping[str, Path]) -> dict[str, Any]:
         "machine": {
             "processor": processor(),
             "cores": compute_cores(),
-            "memory": psutil.virtual_memory().total,
+            "memory": memory().total,
             "system": f"{uname.system} {uname.release} {uname.machine}",
         },
         "versions": {

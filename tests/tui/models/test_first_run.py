@@ -3,12 +3,13 @@
 import shutil
 from pathlib import Path
 
-import psutil
 import pytest
 
 from assistant.settings.config_file import config_path
 from assistant.settings.layers import load, state_path
 from assistant.settings.settings import SettingSource
+from models import machine
+from models.machine import MemoryBytes
 from models.progress import Progress
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.models.downloads import figures
@@ -53,8 +54,8 @@ async def test_without_a_model_the_default_pair_is_offered_not_fetched(bare_mach
 async def test_a_machine_with_memory_is_offered_two_models(
     bare_machine: Path, monkeypatch: pytest.MonkeyPatch, gigabytes: int, larger: bool
 ) -> None:
-    memory = psutil.virtual_memory()._replace(total=gigabytes * 10**9)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    memory = MemoryBytes(total=gigabytes * 10**9, free=4 * 10**9)
+    monkeypatch.setattr(machine, "memory", lambda: memory)
     async with open_chat(None) as chat:
         screen = await chooser(chat)
         shown = lines(screen)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from textual.app import App
 from textual.pilot import Pilot
@@ -15,9 +14,10 @@ from textual.widgets import ProgressBar, Static
 from assistant.engine.expectation import Expectation, Span
 from assistant.events import ModelInfo, Ready
 from assistant.settings.settings import Settings
-from models import catalog
+from models import catalog, machine
 from models.files.locate import identify
 from models.files.stores import find
+from models.machine import MemoryBytes
 from models.memory import Fit
 from models.slim import slim_draft
 from tests import tiny
@@ -225,8 +225,7 @@ async def test_an_unusable_model_says_why_and_is_not_chosen(shelf: Path) -> None
 
 
 async def test_too_large_needs_insistence(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    little = psutil.virtual_memory()._replace(available=1000)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
+    monkeypatch.setattr(machine, "memory", lambda: MemoryBytes(10**10, 1000))
     async with browse() as models:
         assert "does not fit" in models.line("large.gguf")
         await models.go_to("large.gguf")
