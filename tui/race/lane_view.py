@@ -18,6 +18,8 @@ from tui.safe import safe
 
 GAP = "  "
 MIN_BAR, MAX_BAR = 6, 48
+BAR = "tokens/s"
+"""The title of the bars."""
 
 
 class LaneView(VerticalScroll):
@@ -132,11 +134,12 @@ def _rows(lanes: Sequence[RecordedLane], width: int) -> Content:
     header, *rows = (GAP.join(row) for row in table(lanes, columns))
     cells = min(width - len(header) - len(GAP), MAX_BAR)
     best = max((lane.tokens_per_s for lane in lanes), default=0.0)
-    lines = [Content.styled(header, "$foreground-muted")]
+    shows_bars = cells >= MIN_BAR and best > 0
+    lines = [Content.styled(f"{header}{GAP}{BAR}" if shows_bars else header, "$foreground-muted")]
     for lane, row in zip(lanes, rows, strict=True):
         leads = best > 0 and lane.tokens_per_s == best
         line = Content.styled(safe(row), "bold" if leads else "")
-        if cells >= MIN_BAR and best:
+        if shows_bars:
             hue = "$primary" if lane.lane.mode == "ars" else "$success"
             line += Content.styled(GAP + bar(lane.tokens_per_s / best, cells), hue)
         lines.append(line)

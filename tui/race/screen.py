@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import ClassVar, Literal
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Grid, Horizontal
@@ -17,13 +18,14 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.app.textual_private import ClosedOnce
+from tui.chat.conversation.text_view import TextView
 from tui.chat.status import progress
 from tui.formatting import gauge
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace, pays, turns, verdict
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
-from tui.widgets.token_styles import BASICS, GHOST, legend, styles
+from tui.widgets.token_styles import BASICS, legend, styles
 
 MIN_LANE_WIDTH = 26  # cells that a lane needs beside another one
 MIN_STACKING_HEIGHT = 14
@@ -43,10 +45,10 @@ class RaceScreen(ClosedOnce[None]):
     DEFAULT_CSS = """
     RaceScreen {
         & #race-head {
-            height: 1; padding: 0 1; background: $panel;
+            height: auto; padding: 0 1; background: $panel;
 
             & .name { width: auto; color: $text-accent; text-style: bold; }
-            & .legend { width: 1fr; text-align: right; text-wrap: nowrap; }
+            & .legend { width: 1fr; max-height: 2; text-align: right; }
         }
         & #race-prompt {
             height: auto; max-height: 3; margin: 1 2; padding: 0 1;
@@ -68,6 +70,7 @@ class RaceScreen(ClosedOnce[None]):
         }
         &.-short Board { margin: 0; }
         &.-short #race-line { max-height: 3; margin: 0 2; }
+        &.-tiny #race-head { max-height: 1; }
         &.-tiny #race-prompt, &.-tiny Board { display: none; }
         &.-tiny #race-line { min-height: 1; max-height: 1; margin: 0; }
     }
@@ -116,7 +119,7 @@ class RaceScreen(ClosedOnce[None]):
     def on_mount(self) -> None:
         """Start the race, and update the screen regularly."""
         self._timer = self.set_interval(UPDATE_EVERY_S, self._update)
-        self._explain(show_rejected=False)
+        self._explain()
         self._stream = self._submit(self.recorded.race, self.show)
 
     def on_resize(self) -> None:
@@ -224,10 +227,11 @@ class RaceScreen(ClosedOnce[None]):
         shown = not self.views[0].tokens.ghosts
         for view in self.views:
             view.tokens.ghosts = shown
-        self._explain(shown)
 
-    def _explain(self, show_rejected: bool) -> None:
-        kinds = (*BASICS, GHOST) if show_rejected else BASICS
+    @on(TextView.KindsChanged)
+    def _explain(self) -> None:
+        """Explain the styles of the tokens that the lanes show, and those that are usual."""
+        kinds = {*BASICS}.union(*(view.tokens.kinds for view in self.views))
         self.legend.update(legend(styles(self.app.no_color), kinds))
 
 

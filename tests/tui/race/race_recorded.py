@@ -65,7 +65,8 @@ def rounds(speculates: bool) -> Iterator[tuple[list[Token], tuple[RejectedToken,
         accepted = (3, 2, 3, 0, 3)[number % 5] if speculates else 0
         last = Origin.TARGET if accepted == 3 or not speculates else Origin.RESIDUAL
         taken, left = left[: accepted + 1], left[accepted + 1 :]
-        tokens = [Token(1, word, Origin.DRAFT, "model", 0.9, 0.8) for word in taken]
+        source = "suffix" if number % 5 == 4 else "model"
+        tokens = [Token(1, word, Origin.DRAFT, source, 0.9, 0.8) for word in taken]
         tokens[-1] = Token(1, taken[-1], last, "model", 0.9, 0.1)
         wrong = last is Origin.RESIDUAL
         yield (

@@ -252,7 +252,7 @@ async def test_rejected_drafts_are_shown_on_demand(race: Race) -> None:
         await course.pilot.press("g")
         await course.until(lambda: len(course.texts()[1]) > len(plain[1]))
         assert course.texts()[0] == plain[0]
-        assert "wrong guess" in str(course.screen.legend.render())
+        await course.until(lambda: "wrong guess" in str(course.screen.legend.render()))
         await course.pilot.press("g")
         await course.until(lambda: course.texts() == plain)
 
