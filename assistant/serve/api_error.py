@@ -1,5 +1,6 @@
 """Errors as OpenAI's clients expect them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -36,6 +37,14 @@ class ApiError(Exception):
         kind = "server_error" if self.status >= 500 else "invalid_request_error"
         error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
+
+    def renamed(self, names: Mapping[str, str]) -> "ApiError":
+        """Return the error with other names of fields, by these; a path ends at such a field."""
+        text, param = str(self), self.param or ""
+        for name, other in names.items():
+            path = rf"\b{name}(?:\[\d+\]|\.\w+)*"
+            text, param = (re.sub(path, other, words) for words in (text, param))
+        return ApiError(self.status, text, self.code, param or None, self.headers)
 
 
 def shortened(text: str, limit: int = LONGEST_NAME) -> str:

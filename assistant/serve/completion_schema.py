@@ -1,6 +1,6 @@
 """The body of a chat completion: parsed, checked field by field, and made a `Request`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
@@ -130,6 +130,7 @@ class Adapted(NamedTuple):
     defaults: Request
     limits: Limits = Limits()
     needs_model: bool = True  # if it is read strictly
+    names: Mapping[str, str] = {}  # of fields in the body, by those of a chat completion
 
 
 Adapt = Callable[[Fields, Notices, Request], Adapted]
@@ -159,15 +160,22 @@ def parse(
     notices = Notices(strict or fields.get("strict_api") is True)
     if text != body:
         notices.add("Half a character (a lone surrogate) is read as U+FFFD", None, "invalid_json")
-    fields, defaults, limits, needs_model = adapt(fields, notices, defaults)
-    wanted = _checked(fields, notices)
-    if needs_model and not wanted.model and notices.strict:
+    adapted = adapt(fields, notices, defaults)
+    try:
+        return _parsed(adapted, served, notices)
+    except ApiError as error:
+        raise error.renamed(adapted.names) from error
+
+
+def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionRequest:
+    wanted = _checked(adapted.fields, notices)
+    if adapted.needs_model and not wanted.model and notices.strict:
         refuse("The model is missing; strict_api refuses that.", "model")
     if wanted.model and wanted.model != served:
         why = f"The model asked for is {shortened(wanted.model)}; {served} answers"
         notices.add(why, "model", "model_not_found", 404)
     try:
-        request = _request(wanted, defaults, notices)
+        request = _request(wanted, adapted.defaults, notices)
     except (UsageError, ValueError) as error:
         name = str(error).split()[0]
         param = name if name in _CompletionBody.__struct_fields__ else None
@@ -180,7 +188,7 @@ def parse(
         isinstance(wanted.tool_choice, chat.Function),
         notices.strict,
         tuple(notices.texts),
-        limits,
+        adapted.limits,
     )
 
 

@@ -18,6 +18,13 @@ from assistant.serve.dialect import Fields, Notices
 
 _STATEFUL = ("previous_response_id", "conversation", "prompt", "background")
 
+_NAMES = {
+    "messages": "input",
+    "response_format": "text.format",
+    "reasoning_effort": "reasoning.effort",
+}
+"""Fields of a chat completion, and what they are in a response."""
+
 
 class _Body(msgspec.Struct):
     """The fields that have other names in a chat completion."""
@@ -54,7 +61,7 @@ def from_response(fields: Fields, notices: Notices, defaults: Request) -> Adapte
         "tool_choice": _nested(body.tool_choice, "function"),
         "logprobs": "message.output_text.logprobs" in (body.include or ()),
     }
-    return Adapted(chat, defaults)
+    return Adapted(chat, defaults, names=_NAMES)
 
 
 def _nested(given: str | Fields | None, name: str) -> object:

@@ -279,7 +279,7 @@ def test_a_name_after_an_at_sign_is_attached_or_text(tmp_path: Path, models: lis
     terminal.press("Where are zeppelins moored, by @notes?\r")  # which waits until it is read
     terminal.until(lambda screen: screen.count(DONE) == 3)
     terminal.press(f"/open {'9' * 30}\r")
-    terminal.shows("notes/ can be asked about: 1 file.", "Say which: /open NUMBER")
+    terminal.shows("notes/ can be asked about: 1 file.", "There is no conversation 9999")
     terminal.leave()
     *_, question, _ = store_at(tmp_path).path(1)
     assert [file.title for file in question.attachments] == ["notes/", "[1] notes/air.md:1"]

@@ -78,18 +78,21 @@ class SlashCommands(Completer):
 
     def do_chats(self, words: str) -> None:
         """[WORDS]: list conversations, or find them"""
-        rows = self._store.summaries(words, MAX_LISTED)
-        lines = (
+        lines = [
             f"{row.id:>6}  {when(row.updated):>17}  {one_line(row.title) or '(untitled)'}"
-            for row in rows
-        )
+            for row in self._store.summaries(words, MAX_LISTED + 1)
+        ]
+        if lines[MAX_LISTED:]:
+            lines[MAX_LISTED] = f"There are more than {MAX_LISTED}; /chats WORDS finds others."
         self._note("\n".join(lines) or "There are no such conversations.")
 
     def do_open(self, number: str) -> None:
         """NUMBER: continue one of them"""
         self._require_idle()
-        if not number.isdecimal() or not self._store.is_there(min(int(number[:20]), sys.maxsize)):
+        if not number.isdecimal():
             raise UsageError("Say which: /open NUMBER; /chats lists them.")
+        if not self._store.is_there(min(int(number[:20]), sys.maxsize)):
+            raise UsageError(f"There is no conversation {number[:20]}; /chats lists them.")
         self._session.open(int(number))
         self._chat.scrollback.show_path()
 

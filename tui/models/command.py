@@ -155,7 +155,7 @@ def check(names: tuple[str, ...]) -> None:
             _check(name)
         except SpecchatError as error:
             bad += 1
-            click.echo(safe(f"{name}: {error}"), err=True)
+            click.echo(safe(str(error)), err=True)
     if bad:
         raise ModelError(f"{counted(bad, 'model file')} cannot be used.")
 

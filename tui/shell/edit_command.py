@@ -63,14 +63,14 @@ def edit(
     interactive = not (yes or prints or files == ["-"])
     if forces and interactive:
         raise UsageError("--force goes with --yes or --diff; here, y writes whatever it lost.")
-    if interactive and not can_ask():
-        raise UsageError("Nobody can be asked here: add --yes to write, or --diff for a patch.")
     chosen = settings(options)
     console, passed = EngineConsole("looking for the models"), True
     with console.shown(starts=True):
         from tui.shell.edit_session import EditSession, rewrites
 
         by_file = rewrites(files, wish, writes=not prints)
+        if interactive and not can_ask():
+            raise UsageError("Nobody can be asked here: add --yes to write, or --diff for a patch.")
         session = EditSession(console, chosen, interactive, prints, forces)
         reasons = [reason for parts in by_file for reason in session.run(parts)]
         if check:

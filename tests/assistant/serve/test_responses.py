@@ -142,9 +142,11 @@ def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
         ({"input": [{"type": "item_reference", "id": "msg"}]}, "input"),
         ({"input": [123]}, "input[0]"),
         ({"input": None}, "input"),
-        ({"input": []}, "messages"),
-        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "messages"),
-        ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "response_format.json_schema"),
+        ({"input": []}, "input"),
+        ({"input": [{"role": "wizard", "content": "Hi"}]}, "input"),
+        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "input"),
+        ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "text.format"),
+        ({"reasoning": {"effort": "wild"}}, "reasoning.effort"),
         ({"tools": [TOOL], "tool_choice": {"type": "function", "name": "wait"}}, "tool_choice"),
         ({"max_output_tokens": "8"}, "max_output_tokens"),
     ],
@@ -153,6 +155,7 @@ def test_an_impossible_response_is_refused_by_name(wanted: dict[str, Any], param
     with pytest.raises(ApiError) as refused:
         parsed(**{"input_": "Hello", **wanted})
     assert (refused.value.status, refused.value.param) == (400, param)
+    assert "messages" not in str(refused.value)
 
 
 def test_a_field_of_a_response_without_effect_is_named() -> None:

@@ -41,4 +41,10 @@ async def test_conversations_are_listed_with_their_dates() -> None:
     chat.prompt = Mock()
     SlashCommands(chat, store).enter("/chats")
     (row,) = store.summaries()
-    assert f"{when(row.updated)}  A chat" in chat.scrollback.finished()
+    shown = chat.scrollback.finished()
+    assert f"{when(row.updated)}  A chat" in shown
+    assert "There are more" not in shown
+    for number in range(20):
+        store.create(f"Chat {number}")
+    SlashCommands(chat, store).enter("/chats")
+    assert "There are more than 20; /chats WORDS finds others." in chat.scrollback.finished()

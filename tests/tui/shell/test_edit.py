@@ -470,7 +470,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
         (("file.txt", "file.txt:3", "--yes"), "after the last file, "),
         (("loop.txt", "x", "--yes"), "loop.txt cannot be read"),
         (("file.txt",), "Name a file"),
-        (("none.txt", "x", "--yes"), "none.txt cannot be read"),
+        (("none.txt", "x"), "none.txt cannot be read"),  # and nobody can be asked
         (("page.pdf", "x", "--yes"), "page.pdf is a document"),
         (("file.txt:99", "x", "--yes"), "has lines 1 to 20"),
         (("file.txt", "-", "x"), "edited alone"),
