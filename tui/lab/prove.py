@@ -110,7 +110,7 @@ def tables(checks: "list[Check]") -> Iterator[ResultTable]:
 def _figure(value: float | None) -> str | None:
     if value is None:
         return None
-    return f"{value:,}" if value == int(value) else f"{value:.3g}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:.3g}"
 
 
 def verdict(

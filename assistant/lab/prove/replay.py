@@ -165,16 +165,17 @@ def noise_checks(target: Model, text: DecodedText, widths: Sequence[int]) -> Ite
     """Evaluate decoded tokens again, in batches; and a prompt in one batch and in several."""
     for width in widths:
         emptied(target).logits(text.tokens[: text.start - 1], rows=0)
-        differences = list[tuple[float, float]]()
+        pairs = list[tuple[Logits, Logits]]()  # of rows, from a single token and from a batch
         for start in range(text.start, len(text.tokens) - width + 1, width):
             rows = target.logits(text.tokens[: start + width - 1], rows=width)
-            alone = [text.rows[start + i] for i in range(width)]
-            differences += ((gap(*both), _error(*both)) for both in zip(alone, rows, strict=True))
-        largest, errors = zip(*differences, strict=True)
-        figures = {"rows": len(differences), "largest difference": max(largest)}
-        yield _noise_check(
-            f"batches of {width} beside single tokens", float(np.mean(errors)), figures
-        )
+            pairs += ((text.rows[start + i], row.copy()) for i, row in enumerate(rows))
+        figures = {
+            "rows": len(pairs),
+            "other best tokens": sum(int(one.argmax() != row.argmax()) for one, row in pairs),
+            "largest difference": max(gap(*both) for both in pairs),
+        }
+        error = float(np.mean([_error(*both) for both in pairs]))
+        yield _noise_check(f"batches of {width} beside single tokens", error, figures)
     what = f"a prompt of {WIDE} tokens in one batch beside batches of {NARROW}"
     yield _noise_check(what, error_of_wide_batches(target), {})
 

@@ -271,6 +271,10 @@ def test_noise_is_measured_row_by_row(pair):
     assert [each.figures["rows"] for each in (two, four)] == [12, 12]
     assert two.figures["relative error"] == pytest.approx(0.2, abs=0.02)
     assert prompt.figures["relative error"] < 0.01
+    assert two.figures["other best tokens"] == 0
+    for row in text.rows.values():
+        row *= -1
+    assert next(replay.noise_checks(pair.target, text, (2,))).figures["other best tokens"] == 12
 
 
 def test_logits_infinite_in_both_are_no_difference():
