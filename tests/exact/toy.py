@@ -9,23 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from assistant.decoding.model import Model
 from assistant.decoding.row import Row
 from tests.exact.exact_rows import Exact, keep_all, normalised, row_of
 
 
-class Toy:
+class Toy(Model):
     """A model whose logits are probabilities, a function of everything before and of a seed.
 
     `style` is what the rows are like: "full", "zeros", "one-hot", "uniform", "sharp" if some tokens
     are all but certain and others rare, or "disjoint" by the parity of the seed.
     """
 
-    n_ctx = 64
-    busy_s = 0.0
-    max_rows = 16
-    can_roll_back = True
-    rollback: int | None = None
-    committed = 0
+    n_ctx, max_rows = 64, 16
 
     def __init__(self, n_vocab: int, seed: int, style: str = "full") -> None:
         self.n_vocab, self._seed, self._style = n_vocab, seed, style
@@ -63,10 +59,6 @@ class Toy:
         for i in range(rows):
             result[i] = self.probs(tokens[: len(tokens) - rows + 1 + i])
         return result
-
-    def cached(self, tokens: Sequence[int]) -> int:
-        """Return 0: it keeps nothing."""
-        return 0
 
 
 def chain_rule(

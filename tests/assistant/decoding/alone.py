@@ -10,6 +10,7 @@ from law import distance, law  # type: ignore[import-not-found]
 
 from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import speculative_round
+from assistant.decoding.model import Model
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
@@ -20,11 +21,10 @@ from assistant.decoding.sources.suffix import SuffixSource
 VOCABULARY, LENGTH = 3, 3
 
 
-class Toy:
+class Toy(Model):
     """Logits that are the logarithms of small weights, a function of the last two tokens."""
 
-    n_ctx, n_vocab, max_rows, can_roll_back = 64, VOCABULARY, 16, True
-    rollback, committed, busy_s = None, 0, 0.0
+    n_ctx, n_vocab, max_rows = 64, VOCABULARY, 16
 
     def __init__(self, seed):
         self._weights = np.random.default_rng(seed).integers(1, 7, (VOCABULARY, VOCABULARY, 3))
@@ -33,9 +33,6 @@ class Toy:
         ends = range(len(tokens) - rows + 1, len(tokens) + 1)
         last = [([0, 0, *tokens[:end]])[-2:] for end in ends]
         return np.log([self._weights[a, b] for a, b in last]).astype(np.float32)
-
-    def cached(self, tokens):
-        return 0
 
 
 def row(logits, history):

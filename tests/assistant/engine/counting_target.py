@@ -6,7 +6,7 @@ from random import Random
 import numpy as np
 
 from assistant.decoding.lookahead.forecast import Reason
-from assistant.decoding.model import Logits
+from assistant.decoding.model import Logits, Model
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
@@ -33,13 +33,10 @@ class ModeChanger(SuffixSource):
         return super().offer(tokens, budget)
 
 
-class CountingTarget:
+class CountingTarget(Model):
     """A target that counts upwards and begins again at 50, so that copies are right."""
 
-    n_ctx, n_vocab, max_rows, can_roll_back = 4096, 50, 32, True
-    rollback: int | None = None
-    committed = 0
-    busy_s = 0.0
+    n_ctx, n_vocab, max_rows = 4096, 50, 32
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
         assert rows <= self.max_rows

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.model import Model
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.cascade import Cascade
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
@@ -100,18 +101,15 @@ class Text:
         return WRONG, self.bucket(False)
 
 
-class SimulatedModel:
+class SimulatedModel(Model):
     """A model with the times of a machine and the logits of a text."""
 
-    n_ctx, n_vocab, max_rows, can_roll_back = 8192, VOCABULARY, 32, True
-    rollback: int | None = None
-    committed = 0
+    n_ctx, n_vocab, max_rows = 8192, VOCABULARY, 32
 
     def __init__(self, role: str, machine: Machine, text: Text) -> None:
         self._role, self._machine = role, machine
         self._next = text.target if role == "target" else text.draft
         self.cached_tokens: list[int] = []
-        self.busy_s = 0.0
 
     def cached(self, tokens: Sequence[int]) -> int:
         """Return how many leading tokens are known."""
