@@ -48,11 +48,11 @@ settings.register_profile(
 settings.load_profile("ours")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Function]) -> None:
     """Leave out what only a thorough run needs, unless it is asked for by its own name."""
     if ALL or any("::" in argument for argument in config.args):
         return
-    sets: dict[str, list[pytest.Item]] = {}
+    sets: dict[str, list[pytest.Function]] = {}
     for item in items:
         sets.setdefault(item.nodeid.partition("[")[0], []).append(item)
     kept = [item for each in sets.values() for item in enough(each)]
@@ -78,14 +78,25 @@ def pytest_sessionfinish() -> None:
     gc.freeze()
 
 
-def enough(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Return those of a test's parameter sets that it says are enough, far from one another."""
+def enough(items: list[pytest.Function]) -> list[pytest.Function]:
+    """Return those of a test's parameter sets that it says are enough, far from one another.
+
+    Of those between two others, it is the one with the most values that none before it has.
+    """
     items = [item for item in items if not item.get_closest_marker("thorough")]
-    if not items:
-        return []
-    some = items[0].get_closest_marker("some")
-    count = min(some.args[0], len(items)) if some else len(items)
-    return [items[i * len(items) // count] for i in range(count)]
+    some = items[0].get_closest_marker("some") if items else None
+    if some is None:
+        return items
+    count, chosen, seen = min(some.args[0], len(items)), [], set[str]()
+    for i in range(count):
+        near = items[i * len(items) // count : (i + 1) * len(items) // count]
+        chosen.append(max(near, key=lambda item: len(values(item) - seen)))
+        seen |= values(chosen[-1])
+    return chosen
+
+
+def values(item: pytest.Function) -> set[str]:
+    return {f"{name}={value!r}" for name, value in item.callspec.params.items()}
 
 
 @pytest.fixture
