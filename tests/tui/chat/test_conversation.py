@@ -135,6 +135,37 @@ async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
         assert user_turns(page) == [*(f"question {id}" for id in range(first, 300, 2)), "next"]
 
 
+async def test_the_oldest_turns_are_mounted_without_those_in_between() -> None:
+    async with open_page(*talk(80)) as page:
+        page.view.focus_last()
+        await page.press("home")
+        await page.settle()
+        assert "question 1" in page.text
+        assert page.app.focused is page.view.turns[0]
+        assert len(page.view.turns) == 2 * PAGE
+        await page.press(*["ctrl+down"] * (PAGE + 2))  # through the gap
+        assert page.app.focused is page.view.turns[PAGE + 2]
+        assert page.view.turns[PAGE + 2].text == f"question {PAGE + 3}"
+        await page.press("end")
+        await page.settle()
+        assert "answer 80" in page.text
+        assert len(page.view.turns) == PAGE
+        page.view.reader.find(50)
+        await page.settle()
+        await page.press(*["ctrl+up"] * 12)  # above what was mounted around it
+        assert page.app.focused in page.view.turns
+        assert "answer 38" in page.text
+        await page.press(*["ctrl+down"] * 24)
+        assert "answer 62" in page.text
+        numbers = [int(turn.text.split()[1]) for turn in page.view.turns]
+        assert numbers == [*range(numbers[0], 81)]
+        await page.press("home")
+        page.view.ask(question(999, "next"))
+        await page.settle()
+        assert page.view.turns[-1].text == "next"
+        assert len(page.view.turns) <= MAX_SHOWN
+
+
 async def test_new_text_below_is_hinted_at_without_scrolling() -> None:
     async with open_page(*talk(30)) as page:
         streaming = await page.stream(round_of("start"))

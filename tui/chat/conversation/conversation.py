@@ -18,7 +18,7 @@ from assistant.session.support import Support
 from assistant.store.values import StoredMessage
 from tui.app.textual_private import follows_end
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.reader import NEAR, OlderTurns, Reader
+from tui.chat.conversation.reader import OlderTurns, Reader
 from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.user_turn import Note, UserTurn
 from tui.chat.conversation.welcome import NOVICE, Lesson, Welcome
@@ -71,7 +71,7 @@ class Conversation(VerticalScroll):
         self.explained = True
         """Whether the colours of an answer have been explained once."""
         self._older = OlderTurns(self, self._turn_of)
-        self.reader = Reader(self, lambda: self._older.mount_older())
+        self.reader = Reader(self, lambda: self._older)
         """Remembers the scroll position, and moves from turn to turn."""
 
     def on_mount(self) -> None:
@@ -201,8 +201,7 @@ class Conversation(VerticalScroll):
         super().watch_scroll_y(old, new)
         if not self.reader.returning:
             self.reader.remember()
-            if new <= NEAR and new < old:
-                self._older.mount_soon()
+            self._older.scrolled(new < old)
         self._hide_hint()
 
     def _hide_hint(self) -> None:

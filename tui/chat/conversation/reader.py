@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
+from textual.widgets import Static
 
 from assistant.store.values import StoredMessage
 from tui.chat.conversation.text_view import TextView
@@ -19,16 +20,17 @@ each makes every layout take longer.
 """
 NEAR = 2
 """Lines from the top at which older turns are mounted."""
+GAP = "⋮"
 
 
 class Reader:
     """Stay at the text being read when the layout above it changes; move from turn to turn.
 
-    `mount_older` mounts older turns, and returns whether there were any.
+    `older` returns what mounts older turns.
     """
 
-    def __init__(self, view: VerticalScroll, mount_older: Callable[[], bool]) -> None:
-        self._view, self._mount_older = view, mount_older
+    def __init__(self, view: VerticalScroll, older: Callable[[], "OlderTurns"]) -> None:
+        self._view, self._older = view, older
         self._top: tuple[Widget, int] | None = None  # the widget at the top, its lines above that
         self._position: int | None = None  # in its text, of the line at the top
         self.returning = False
@@ -73,7 +75,8 @@ class Reader:
                 self._view.call_after_refresh(self.reveal, turn, -1)
                 self._view.call_after_refresh(self._mark, turn, words)
                 return
-        if self._mount_older():
+        if (index := self._older().index(message)) >= 0:
+            self._older().mount_around(index)
             self.find(message, words)
 
     def _mark(self, turn: Turn, words: Sequence[str]) -> None:
@@ -116,8 +119,8 @@ class Reader:
         self._view.scroll_to(y=y, animate=False, immediate=True, force=True)
 
     def _go_to_end(self, direction: int) -> bool:
-        while direction < 0 and self._mount_older():
-            pass
+        older = self._older()
+        older.mount_around(0) if direction < 0 else older.close_gap()
         turn = turns_in(self._view)[0 if direction < 0 else -1]
         self._view.screen.set_focus(turn, scroll_visible=False)
         ends = (self.reveal, turn, 1) if direction < 0 else (self._view.anchor,)
@@ -128,7 +131,8 @@ class Reader:
         turns, screen = turns_in(self._view), self._view.screen
         index = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
         index += direction
-        if index < 0 and self._mount_older():
+        older = self._older()
+        if (index < 0 and older.mount_older()) or (index == older.gap and older.mount_below()):
             self._view.call_after_refresh(self._go_to_neighbour, direction)
             return True
         if not 0 <= index < len(turns):
@@ -159,6 +163,8 @@ class OlderTurns:
         self._view, self._turn_of = view, turn_of
         self._records = [record for record in records if record.role != "system"]
         self._growing = False  # older turns are mounted and not yet laid out
+        # Above a gap, some of the records are mounted: those where the reader has gone.
+        self._gap, self._above = Static(GAP, markup=False), range(0)
 
     def _pop(self, start: int = -PAGE) -> list[StoredMessage]:
         """Remove and return the records from an index on."""
@@ -184,11 +190,16 @@ class OlderTurns:
         self._pop(start)
         return count, new
 
-    def mount_soon(self) -> None:
-        """Mount older turns after the scroll event that has come near the top."""
-        if not self._growing:
+    def scrolled(self, up: bool) -> None:
+        """Mount more turns after a scroll event that has come near the top or the gap."""
+        view, is_near_top = self._view, up and self._view.scroll_y <= NEAR
+        bottom = view.scroll_y + view.scrollable_content_region.height
+        if not self._growing and (
+            is_near_top or (self._above and view.scroll_y <= self._gap.virtual_region.y < bottom)
+        ):
             self._growing = True
-            self._view.call_next(self._stop_and_mount)  # an animation must not stop itself
+            mount = self.mount_older if is_near_top else self.mount_below
+            view.call_next(self._stop_and, mount)  # an animation must not stop itself
 
     def laid_out(self) -> None:
         """Note that the turns that were mounted are laid out."""
@@ -201,15 +212,62 @@ class OlderTurns:
 
     def mount_older(self) -> bool:
         """Mount a page of older turns; return whether there were any."""
-        records = self._pop()
+        above = self._above
+        records = self._records[: above.start][-PAGE:] if above else self._pop()
+        self._above = range(above.start - len(records), above.stop) if above else above
+        return self._mount(records, next(iter(turns_in(self._view)), None))
+
+    def _mount(self, records: Sequence[StoredMessage], before: Widget | None) -> bool:
         if records:
-            first = next(iter(turns_in(self._view)), None)
-            self._view.mount_all([self._turn_of(record) for record in records], before=first)
+            self._view.mount_all([self._turn_of(record) for record in records], before=before)
         return bool(records)
+
+    def mount_around(self, index: int) -> bool:
+        """Mount the turns around a record that is not mounted, above a gap if there are others."""
+        self.close_gap()
+        first, start = turns_in(self._view)[0], max(index - PAGE // 2, 0)
+        if start + PAGE >= len(self._records):
+            return self._mount(self._pop(start), first)
+        self._gap, self._above = Static(GAP, markup=False), range(start, start + PAGE)
+        self._view.mount(self._gap, before=first)
+        return self._mount(self._records[start : start + PAGE], self._gap)
+
+    def index(self, message: int) -> int:
+        """Return the index of a record that is not mounted, or -1."""
+        ids = [record.id for record in self._records]
+        return ids.index(message) if message in ids else -1
+
+    @property
+    def gap(self) -> int:
+        """The index of the first turn below the gap; 0 without one."""
+        return len(self._above)
+
+    def mount_below(self) -> bool:
+        """Mount a page of turns above the gap, which closes after the last; return whether."""
+        above = self._above
+        if above:
+            self._mount(self._records[above.stop : above.stop + PAGE], self._gap)
+            self._above = range(above.start, above.stop + PAGE)
+            if self._above.stop >= len(self._records):
+                self._pop(above.start)
+                self._above = range(0)
+                self._gap.remove()
+        return bool(above)
+
+    def close_gap(self) -> None:
+        """Unmount the turns above the gap, and the gap."""
+        if self._above:
+            self._unmount_above(turns_in(self._view)[self.gap])
+            self._above = range(0)
+
+    def _unmount_above(self, turn: Turn) -> None:
+        above = list(self._view.children)[: self._view.children.index(turn)]
+        self._view.remove_children([child for child in above if not child.styles.is_docked])
 
     def unmount_oldest(self) -> None:
         """Unmount the oldest of many turns, as far as they are stored, with their notes."""
-        turns, count = turns_in(self._view), 0
+        turns, count = turns_in(self._view)[self.gap :], 0
+        self.close_gap()
         if len(turns) <= MAX_SHOWN:
             return
         for turn in turns[: len(turns) - KEPT]:
@@ -218,14 +276,13 @@ class OlderTurns:
             self._records.append(turn.record)
             count += 1
         if count:
-            gone = list(self._view.children)[: self._view.children.index(turns[count])]
-            self._view.remove_children([child for child in gone if not child.styles.is_docked])
+            self._unmount_above(turns[count])
             self._view.call_after_refresh(self.fill)
 
-    def _stop_and_mount(self) -> None:
-        """Stop scrolling, and mount older turns."""
+    def _stop_and(self, mount: Callable[[], bool]) -> None:
+        """Stop scrolling, and mount turns."""
         self._view.app.animator.force_stop_animation(self._view, "scroll_y")
-        self._growing = self.mount_older()
+        self._growing = mount()
 
 
 def _same(one: StoredMessage | None, other: StoredMessage) -> bool:
