@@ -5,8 +5,8 @@ warp makes of the tokens that the constraint allows after all tokens before it. 
 law if the target's rows are masked like this, each by its own prefix, proposals included. A
 draft's rows are masked too, to resemble the target's; the verification is exact in any case.
 
-Whether a token is forced is a function of the tokens before it alone, hypothetical ones included.
-So the target's one-hot rows are rows like any others, and SpS has the law of ArS with them.
+A token may also be forced, as at the end of a thought's budget. Whether it is depends on the tokens
+before it alone, hypothetical ones included. So its one-hot row is a row like any other.
 """
 
 from collections.abc import Callable, Sequence

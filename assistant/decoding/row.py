@@ -77,7 +77,7 @@ def highest(scores: npt.NDArray[np.floating], k: int) -> Ids:
     """Return the indices of the `k` highest scores, ascending; of equal ones, the first."""
     if k >= len(scores):
         return everything(len(scores))
-    floor = _at_most_the_highest(scores, k)
+    floor = _lower_bound(scores, k)
     # A forbidden token has minus infinity, and there may be fewer than k others.
     indices = np.flatnonzero(scores >= floor if floor > -np.inf else scores > floor)
     if len(indices) > k:
@@ -86,11 +86,11 @@ def highest(scores: npt.NDArray[np.floating], k: int) -> Ids:
     return indices
 
 
-def _at_most_the_highest(scores: npt.NDArray[np.floating], k: int) -> np.floating:
-    """Return a number that at least `k` scores reach, and hardly more.
+def _lower_bound(scores: npt.NDArray[np.floating], k: int) -> np.floating:
+    """Return a lower bound of the k-th highest score, which few lower scores reach.
 
-    The maxima of many columns are scores of different tokens: the k-th highest of them is at most
-    the k-th highest score of all. The vocabulary is read once, at the speed of memory.
+    The scores are laid out in many columns. The maxima of columns are scores of different tokens,
+    so the k-th highest of them is at most the k-th highest score of all.
     """
     columns = max(1024, 8 * k)
     if rows := len(scores) // columns:

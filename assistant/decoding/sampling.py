@@ -24,7 +24,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How logits become a distribution; applied in the order of the fields, penalty first.
+    """How logits become a distribution: the penalty first, then the fields in their order.
 
     Raises:
         ValueError: a number is out of its range.
@@ -56,4 +56,6 @@ class Origin(StrEnum):
 
     DRAFT = "draft"  # proposed by the draft and accepted by the target
     RESIDUAL = "residual"  # drawn from the residual instead of a rejected proposal
-    TARGET = "target"  # drawn from the target itself: ArS, after full acceptance, with a seed
+    TARGET = "target"
+    """Drawn from the target's own row: by ArS, after full acceptance, or after a rejection with a
+    seed."""

@@ -16,7 +16,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, dir_okay=False)
 SPEC = (
     "Systems to compare, separated by commas: ars, auto, sps[=K], or sources and K, as in "
-    "model=4 or suffix+model=3; after TARGET: with another target or quantisation, as in f16:ars."
+    "model=4 or suffix+model=3; after ENGINE: or TARGET: with another engine, target or "
+    "quantisation, as in llama:ars or f16:ars."
 )
 
 

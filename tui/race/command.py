@@ -29,8 +29,8 @@ INTERRUPTED = 130
     metavar="SPEC",
     default="ars,sps",
     show_default=True,
-    help="2 to 4 of [TARGET:]MODE[=K], separated by commas. TARGET is a model, or a quantisation "
-    "of the target that is on this machine, as in f16:ars,q4:ars,q4:sps.",
+    help="2 to 4 of [ENGINE:][TARGET:]MODE[=K], separated by commas. TARGET is a model, or a "
+    "quantisation of the target that is on this machine, as in f16:ars,q4:ars,q4:sps.",
 )
 @constrained
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, and show nothing.")

@@ -162,7 +162,7 @@ def turns(lanes: Sequence[RecordedLane]) -> str:
     if len(running) == 1 < len(lanes):
         return f"Only the lane {running[0].lane.name} is still writing."
     seconds = min(lane.clock for lane in running or lanes)
-    return f"The lanes take turns, with equal time: {seconds:.1f} s each so far."
+    return f"The lanes take turns: each has computed for {seconds:.1f} s or a turn more."
 
 
 def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:

@@ -12,7 +12,7 @@ FADE = 0.97  # of the weight of earlier observations, with each new one
 UNKNOWN = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99)
 KNOWN = {  # acceptance by bucket, measured on answers of the default pair
     "form": (0.85, 0.99),
-    "edit": (0.2, 0.6, 0.88, 0.95, 0.96, 0.98, 0.99, 0.995),  # of edits that were played
+    "edit": (0.2, 0.6, 0.88, 0.95, 0.96, 0.98, 0.99, 0.995),  # of simulated edits
     "suffix": (0.5, 0.55, 0.75, 0.7, 0.85, 0.88, 0.92, 0.95),
     "tail": (0.15, 0.25, 0.5, 0.75, 0.7, 0.9),
     "ngram": (0.4, 0.6, 0.65, 0.9, 0.55, 0.8, 0.9, 0.7),
@@ -31,7 +31,7 @@ SOURCE_PRECISION = 2.0  # between models
 DECAY = 0.98  # of a source's lasting correction, with each text: a bad source is tried again
 
 
-class Odds:
+class LogOdds:
     """The logarithm of odds, or a part of it, learnt from probabilities that are observed.
 
     Logistic regression with one step of Newton's method for each observation: the value moves by
@@ -95,9 +95,9 @@ class Acceptance:
     """
 
     def __init__(self, lasting: Mapping[str, float] | None = None) -> None:
-        self._texts: dict[str, Odds] = {}
+        self._texts: dict[str, LogOdds] = {}
         self._sources = {
-            name: Odds(value, SOURCE_PRECISION) for name, value in (lasting or {}).items()
+            name: LogOdds(value, SOURCE_PRECISION) for name, value in (lasting or {}).items()
         }
         self._confidence = RecentMean(TYPICAL_CONFIDENCE, PRIOR)
 
@@ -163,12 +163,12 @@ class Acceptance:
     def _correction(self, source: str) -> float:
         return self._source(source).value + self._text(source).value
 
-    def _source(self, source: str) -> Odds:
-        return self._sources.setdefault(source, Odds(0.0, SOURCE_PRECISION))
+    def _source(self, source: str) -> LogOdds:
+        return self._sources.setdefault(source, LogOdds(0.0, SOURCE_PRECISION))
 
-    def _text(self, source: str) -> Odds:
+    def _text(self, source: str) -> LogOdds:
         precision = TEXT_PRECISION if source == MODEL else COPIES_TEXT_PRECISION
-        return self._texts.setdefault(source, Odds(0.0, precision))
+        return self._texts.setdefault(source, LogOdds(0.0, precision))
 
 
 def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, float]]:

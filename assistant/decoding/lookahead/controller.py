@@ -92,10 +92,10 @@ class Controller:
     def next_prefill(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
         """Return the prefill of the draft to run now; None for none.
 
-        The first of the `options` continues the draft's window. The one that saves most in the
-        `more` tokens that the answer may still have, less its own time, is returned if the answer
-        may still lose that time. So a draft first reads a little, and what it saves with that pays
-        for more. It reads in chunks, and each of them is timed.
+        The first of the `options` continues the draft's window. The best option saves most in the
+        `more` tokens that the answer may still have, less its own time. It is returned if the
+        answer may still lose that time. So a draft first reads a little, and what it saves with
+        that pays for more. It reads in chunks, and each of them is timed.
         """
         best = max(options, key=lambda option: self._saved_s(option, options, more))
         continues = self._is_prefilling and best is options[0]
@@ -205,6 +205,7 @@ class Controller:
         proposal_s = draft(2) + self.costs.batch_safety(2) * (verify(2) - verify(1))
         left_s = self._left * self._token_s - proposal_s
         chunk, prefill_s = self._chunk(pending, left_s), 0.0
+        # A safety factor holds for all numbers of tokens with as many bits.
         safety, largest = self.costs.draft_safety(chunk), 2 ** chunk.bit_length() - 1
         while pending and chunk:
             if prefill_s + safety * draft(chunk) > left_s:

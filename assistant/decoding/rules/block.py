@@ -9,8 +9,8 @@ rows d, a prefix x1 ... xi has
 
 in which t and d are the rows after it. From the longest prefix down, the first one is accepted
 whose uniform number is below left / (left + 1 - share), and the token after it is drawn from the
-summands of left. Prefixes need not pass one by one: a token may be accepted that would have failed
-alone.
+summands of left. (The paper's p is share, its h this threshold.) Prefixes need not pass one by one:
+a token may be accepted that would have failed alone.
 
 Whenever x1 ... xi was proposed, it is accepted, alone or as part of a longer prefix, with
 probability share: a longer one is accepted with probability
@@ -35,7 +35,7 @@ from assistant.decoding.sources.draft import Draft, Proposal
 
 
 class BlockRule(DrawingRule):
-    """Draw and accept by a stream of uniform numbers."""
+    """Test the prefixes of a draft, the longest first, each with a uniform number of its own."""
 
     def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
         """Accept a prefix of `draft`; one uniform is used for each prefix that is tried.

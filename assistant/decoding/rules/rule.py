@@ -26,7 +26,7 @@ import numpy as np
 from assistant.decoding.row import Probs, Row
 from assistant.decoding.sources.draft import Draft
 
-BLOCK = 512
+BLOCK = 512  # probabilities that are summed at once in a long row
 LONG = 8 * BLOCK  # from this length on it is cheaper to find the block first
 
 
@@ -88,16 +88,16 @@ def _inverse(probs: Probs, uniform: float) -> int:
     """Return the index at which the cumulative distribution passes `uniform` of its total."""
     if len(probs) < LONG:
         cumulative = np.cumsum(probs)
-        return _passes(cumulative, uniform * cumulative[-1])
+        return _first_above(cumulative, uniform * cumulative[-1])
     cumulative = np.cumsum(np.add.reduceat(probs, np.arange(0, len(probs), BLOCK)))
     point = uniform * cumulative[-1]
-    block = _passes(cumulative, point)
+    block = _first_above(cumulative, point)
     before = cumulative[block - 1] if block else 0.0
     start = block * BLOCK
-    return start + _passes(np.cumsum(probs[start : start + BLOCK]), point - before)
+    return start + _first_above(np.cumsum(probs[start : start + BLOCK]), point - before)
 
 
-def _passes(cumulative: Probs, point: float) -> int:
+def _first_above(cumulative: Probs, point: float) -> int:
     # A rounded point may be at the end itself.
     return min(int(np.searchsorted(cumulative, point, side="right")), len(cumulative) - 1)
 
@@ -128,7 +128,7 @@ def residual(target: Row, draft: Row) -> Row:
 
 
 class TokenRule(DrawingRule):
-    """Draw and accept by a stream of uniform numbers."""
+    """Test each proposal by itself, with a uniform number of its own."""
 
     def verify(self, draft: Draft, target_rows: Iterable[Row], position: int) -> Verdict:
         """Accept a prefix of `draft`; one uniform is used for each token tested.

@@ -1,11 +1,10 @@
 """The parts of a draft, and the sources of its tokens."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assistant.decoding.row import EMPTY, Row, one_hot
+from assistant.decoding.row import EMPTY, Row
 from assistant.decoding.warp import Warp
 
 Draw = Callable[[Row, int], int]
@@ -42,7 +41,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of tokens that a source proposes together, at no cost."""
+    """An offer of several tokens that a source copies, at no cost."""
 
     source: str
     tokens: tuple[int, ...]
@@ -57,17 +56,17 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A source that makes one row at a time, at a cost."""
+    """An offer of one row, from which a token is drawn, at the cost of an evaluation."""
 
     source: str
-    pending: int = 0  # tokens to evaluate before the row is there, at least one
+    pending: int = 0  # tokens to evaluate for the row: of a draft model at least one
 
 
 Offer = Run | Rows
 
 
 class Plan(Protocol):
-    """Decides on the parts of a draft while it is made.
+    """Decides on the parts of one draft while it is made.
 
     Whether there is an i-th proposal, and from which source, may depend on everything known before
     that token is drawn, and on nothing after, or the output is biased. The tokens of a run are
@@ -84,14 +83,13 @@ class Plan(Protocol):
 
 
 class Source(Protocol):
-    """Where proposals come from."""
+    """Where proposals come from. One that copies needs no more than a name and `offer`."""
 
-    @property
-    def name(self) -> str:
-        """The name that settings and stats have for it."""
+    name: str  # in settings and stats
 
     def read(self, tokens: Sequence[int]) -> None:
         """Update the source with the context: the tokens that are final."""
+        return  # many depend only on the tokens that they are to continue
 
     def offer(self, tokens: Sequence[int], budget: int) -> Offer | None:
         """Offer to continue the context and earlier proposals, `tokens`; None if it cannot.
@@ -101,6 +99,7 @@ class Source(Protocol):
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
         """Return the row after `tokens` and its bucket; called only if `Rows` were offered."""
+        return EMPTY, 0
 
 
 class Drafter(Protocol):
@@ -108,19 +107,3 @@ class Drafter(Protocol):
 
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
         """Propose tokens to follow `tokens`."""
-
-
-class Copying(ABC):
-    """A source that copies tokens, so they are known before anything is drawn."""
-
-    def read(self, tokens: Sequence[int]) -> None:  # noqa: B027 - not every copy needs it
-        """Do nothing: most copying sources depend only on the tokens they are to continue."""
-
-    @abstractmethod
-    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
-        """Offer up to `budget` tokens to continue `tokens`; None if there is nothing to copy."""
-
-    def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
-        """Return the one-hot row of the first token that it would offer, and its bucket."""
-        run = self.offer(tokens, 1)
-        return (one_hot(run.tokens[0]), run.buckets[0]) if run else (EMPTY, 0)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from assistant.decoding.sources.draft import Copying, Run
+from assistant.decoding.sources.draft import Run, Source
 
 BLANK = b" \t\r"
 LINE = 256  # bytes of the new text's last line that are tokenised with the copied text
@@ -132,7 +132,7 @@ class NewText(NamedTuple):
     line: bytes = b"\n"  # the end of the text
 
 
-class EditSource(Copying):
+class EditSource(Source):
     """Copy from an `old` text that is being edited, with the same names replaced.
 
     The new text has the tokens from `start` on; `piece` returns the bytes of a token, and

@@ -136,7 +136,7 @@ class ModelSource:
         """Choose the window; its tokens are evaluated with the next row, in one batch."""
         seen = self.seen(tokens)
         cached = self.model.cached(seen)
-        is_full = len(seen) >= self.model.n_ctx - 32
+        is_full = len(seen) >= self.model.n_ctx - 32  # where a long draft would not fit
         if not cached or is_full or len(seen) - cached > self._window:
             self._start = max(0, len(tokens) - self._window)
             seen = self.seen(tokens)

@@ -4,7 +4,7 @@ from bisect import bisect
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from assistant.decoding.sources.draft import Copying, Proposal, Run
+from assistant.decoding.sources.draft import Proposal, Run, Source
 
 SHORTEST = 2  # length from which a match counts as a repetition
 UNMISTAKABLE = 8  # length from which a match counts although different tokens have followed it
@@ -103,7 +103,7 @@ class Automaton:
         return len(self._longest) - 1
 
 
-class SuffixSource(Copying):
+class SuffixSource(Source):
     """Copy what followed the latest occurrence of the longest suffix that has occurred before.
 
     Prompt, history, attached files and the answer so far are one text. Hu et al. 2024, "SAM
@@ -172,7 +172,7 @@ def match_bucket(match: SuffixMatch) -> int:
     return bisect(EDGES, match.length) if match.followers < 2 else 0
 
 
-class TailSource(Copying):
+class TailSource(Source):
     """Copy what was proposed after a rejected token.
 
     A draft that contains a tail has no tail itself: drafts that were wrong twice are rarely right.

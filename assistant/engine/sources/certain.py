@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from assistant.decoding.mask import Forced, Mask
-from assistant.decoding.sources.draft import Copying, Run, Source
+from assistant.decoding.sources.draft import Run, Source
 
 FORCED = 9  # the bucket of a token that the target cannot reject
 FIXED_TEXT, ONLY_TOKEN = 0, 1
 """Buckets of a constraint's tokens: their text is fixed, or no other token is allowed."""
 
 
-class ForcedSource(Copying):
+class ForcedSource(Source):
     """Proposes forced tokens: they are all accepted, so they cost no evaluations."""
 
     name = "forced"
@@ -26,7 +26,7 @@ class ForcedSource(Copying):
         return Run(self.name, tuple(run), (FORCED,) * len(run), len(run)) if run else None
 
 
-class ConstraintSource(Copying):
+class ConstraintSource(Source):
     """Proposes tokens that a constraint leaves no choice of."""
 
     name = "form"

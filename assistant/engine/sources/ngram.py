@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from assistant.decoding.sources.draft import Copying, Run
+from assistant.decoding.sources.draft import Run, Source
 from models.files.disk import open_regular
 
 LENGTHS = (4, 3, 2)  # of contexts, in tokens; longer ones are tried first
@@ -96,7 +96,7 @@ def _count(whole: memoryview) -> int:
     return int(count) if magic == MAGIC and len(whole) == HEADER.size + 16 * count else 0
 
 
-class NgramSource(Copying):
+class NgramSource(Source):
     """Copy what usually followed the last tokens in the first tables that know them.
 
     `n_vocab` is the target's.

@@ -7,14 +7,14 @@ import pytest
 from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Copying, Run
+from assistant.decoding.sources.draft import Run, Source
 from assistant.engine.control import Control
 from assistant.engine.rounds import Policy, Rounds
 from models.errors import UsageError
 from tests.assistant.engine.counting_target import CountingTarget, greedy
 
 
-class Copied(Copying):
+class Copied(Source):
     """Offers one run, and remembers what it has read."""
 
     def __init__(self, name, *run):

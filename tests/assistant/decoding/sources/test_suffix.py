@@ -150,14 +150,6 @@ def test_offering_changes_nothing():
     assert source.offer([1, 2, 3, 1, 2], 4) == before
 
 
-def test_the_row_of_a_suffix_source_is_the_first_token_of_its_offer():
-    source = SuffixSource()
-    source.read([1, 2, 3, 1, 2])
-    row, own = source.row([1, 2, 3, 1, 2], lambda logits, history: None)
-    assert (list(row.ids), list(row.probs), own) == ([3], [1.0], match_bucket(match(2)))
-    assert len(source.row([1, 2, 3, 1, 2, 9], lambda logits, history: None)[0].ids) == 0
-
-
 def test_an_infill_is_proposed_from_the_text_before_its_gap():
     before, after, mark = [1, 2, 3, 4, 1, 2], [7, 8, 9], 99
     source, prompt = InfillSource([*after, *before], 10), [*before, *after, mark]
