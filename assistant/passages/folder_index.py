@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import sqlite3
 from asyncio.subprocess import DEVNULL, PIPE
@@ -52,7 +53,7 @@ class FolderIndex:
         Words of the questions `before`, the latest first, have less weight than those of this one;
         of `answers`, names and numbers have a little weight.
         """
-        if self.folder.is_dir():
+        if os.path.isdir(self.folder):
             with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
                 return finding.find(sql, self.folder, question, before, answers, limit)
         return finding.Hits([], {})
@@ -119,7 +120,7 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
         disk.private_folder(cache)
     except OSError as error:
         raise _unwritable(folder, index, str(error.strerror)) from error
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         index_file.remove(index)
         return
     failed_file: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """Files and long pasted texts that are sent with a question."""
 
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
         UsageError: the file has no text, is too big, or cannot be read.
     """
     name = well_formed(str(path) if name is None else name)
-    if name.endswith("/") and path.is_dir():
+    if name.endswith("/") and os.path.isdir(path):
         return Attachment(name, "")
     if path.suffix.lower() in DOCUMENTS:  # their bytes may happen to be text
         return Attachment(name, _extracted(path, name))

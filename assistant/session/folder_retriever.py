@@ -1,6 +1,7 @@
 """Folders that questions are about: their indexes are kept up to date, and searched."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -165,7 +166,7 @@ class FolderRetriever:
         """Return what the user has to know about a search before the answer."""
         names, notes, nothing = self.names(attachments), [], "Nothing"
         for name in names:
-            if not located(name).is_dir():
+            if not os.path.isdir(located(name)):
                 notes.append(f"{name} is missing, or is not a folder.")
             elif not _index(name).state.is_current:
                 notes.append(f"{name} could not be read to its end.")

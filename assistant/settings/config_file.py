@@ -72,12 +72,15 @@ def read(path: Path | None = None) -> Config:
 
 
 def parse_config(text: str, path: Path) -> Config:
-    """Return the content of a text; a `UsageError` says what is not allowed, and where."""
+    """Return the content of a text; a `UsageError` says all that is not allowed, and where."""
     table = _parse(text, path)
     tools = table.pop("tools", {})
     check = ConfigCheck(path)
     values = check.values((), table, KEYS, (*KEYS, "tools"))
-    return Config(path, values, tool_settings(check, tools), tuple(check.warnings))
+    settings = tool_settings(check, tools)
+    if check.errors:
+        raise UsageError("\n".join(check.errors))
+    return Config(path, values, settings, tuple(check.warnings))
 
 
 def with_tools(line: str) -> str:
@@ -108,13 +111,13 @@ def add_tools(line: str) -> None:
 
 def is_folder(line: str) -> bool:
     """Return whether a text names a folder, and not a command or an address."""
-    return line.strip().startswith(("/", "~", ".")) and not Path(expand_path(line)).is_file()
+    return line.strip().startswith(("/", "~", ".")) and not os.path.isfile(expand_path(line))
 
 
 def _with_folder(text: str, line: str, before: ToolSettings) -> str:
     """Return the text of a file with one more folder that tools may read."""
     folder = expand_path(line.strip()).absolute()
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise UsageError(f"There is no folder {folder}.")
     if folder in before.folders:
         raise UsageError(f"Tools may read {folder} already.")
@@ -165,36 +168,38 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
 
 
 class ConfigCheck:
-    """The checks of one file, and their warnings."""
+    """The checks of one file, their errors and warnings."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.errors: list[str] = []
         self.warnings: list[str] = []
 
     def table(self, path: TablePath, raw: object) -> dict[str, Any]:
-        """Return a table."""
+        """Return a table; an empty one for anything else, which is an error."""
         if isinstance(raw, dict):
             return raw
-        raise self.error(path, f"{path[-1]} must be a table, [{'.'.join(path)}]")
+        self.refuse(path, f"{path[-1]} must be a table, [{'.'.join(path)}]")
+        return {}
 
     def values(
         self, path: TablePath, table: dict[str, Any], known: Mapping[str, Key], names: TablePath
     ) -> dict[str, Value]:
-        """Return the values of the keys of a table; one that is unknown is a warning."""
+        """Return the allowed values of the keys of a table; a key that is unknown is a warning."""
         values: dict[str, Value] = {}
         for name, raw in table.items():
             at = (*path, name)
             if name not in known:
                 self.warnings.append(f"{self._where(at)}: {_unknown(name, raw, names)}")
             elif (value := known[name].check(raw)) is None:
-                raise self.error(at, known[name].rejection(raw))
+                self.refuse(at, known[name].rejection(raw))
             else:
                 values[name] = value
         return values
 
-    def error(self, path: TablePath, text: str) -> UsageError:
-        """Return the error that says what is wrong, and where."""
-        return UsageError(f"{self._where(path)}: {text}.")
+    def refuse(self, path: TablePath, text: str) -> None:
+        """Add the error that says what is wrong, and where."""
+        self.errors.append(f"{self._where(path)}: {text}.")
 
     def _where(self, path: TablePath) -> str:
         table = f", [{'.'.join(path[:-1])}]" if path[1:] else ""
@@ -217,40 +222,39 @@ def _unknown(name: str, raw: object, names: tuple[str, ...]) -> str:
 
 
 def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:
-    """Return the settings of the table `[tools]`.
-
-    Raises:
-        UsageError: a value is not allowed.
-    """
+    """Return the settings of the table `[tools]`."""
     table = dict(check.table(("tools",), raw))
     servers = check.table(("tools", "servers"), table.pop("servers", {}))
     values: dict[str, Any] = check.values(("tools",), table, TOOLS, (*TOOLS, "servers"))
     values["folders"] = tuple(map(expand_path, values.get("folders", ())))
-    return ToolSettings(
-        **values, servers=tuple(_server(check, name, server) for name, server in servers.items())
-    )
+    read_servers = (_server(check, name, server) for name, server in servers.items())
+    return ToolSettings(**values, servers=tuple(filter(None, read_servers)))
 
 
-def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings:
-    at = ("tools", "servers", name)
+def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings | None:
+    """Return the settings of a server, or None with errors: another would only follow from them."""
+    at, before = ("tools", "servers", name), len(check.errors)
     table = dict(check.table(at, raw))
     env, headers = (_texts(check, (*at, key), table.pop(key, {})) for key in TABLES)
     values: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
     if values.get("cwd"):
         values["cwd"] = str(expand_path(values["cwd"]))
     filled = {key: _filled(check, (*at, "headers", key), text) for key, text in headers.items()}
+    if check.errors[before:]:
+        return None
     try:
         return ServerSettings(name, **values, env=tuple(env.items()), headers=tuple(filled.items()))
     except UsageError as error:
-        raise check.error(at, str(error)) from error
+        check.refuse(at, str(error))
+        return None
 
 
 def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
     table = check.table(at, raw)
     for key, value in table.items():
         if not isinstance(value, str):
-            raise check.error((*at, key), f"{key} must be text")  # which may be secret
-    return table
+            check.refuse((*at, key), f"{key} must be text")  # which may be secret
+    return {key: value for key, value in table.items() if isinstance(value, str)}
 
 
 def _filled(check: ConfigCheck, at: TablePath, text: str) -> str:
@@ -259,7 +263,7 @@ def _filled(check: ConfigCheck, at: TablePath, text: str) -> str:
     def value(match: re.Match[str]) -> str:
         if not (text := os.environ.get(match[1])):
             why = f"{at[-1]} needs the environment variable {match[1]}, which is not set"
-            raise check.error(at, why)
-        return text
+            check.refuse(at, why)
+        return text or ""
 
     return _VARIABLE.sub(value, text)

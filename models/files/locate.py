@@ -59,7 +59,11 @@ def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
         raise ModelMissing(
             f"{reference} is not on this machine. Fetch it with: specchat models pull {reference}"
         )
-    if not path.exists():
+    try:
+        is_there = path.exists()
+    except OSError as error:  # its folder cannot be entered, or its name is too long
+        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
+    if not is_there:
         raise ModelMissing(f"There is no file {path}. {_guess(reference)}")
     if not path.is_file():
         raise ModelError(f"{path} is not a file; give the path of a .gguf file.")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
@@ -261,9 +262,12 @@ def attachment_of(name: str) -> Attachment:
 
 
 def _named_in(text: str) -> Iterator[Attachment]:
-    """Yield the files that a question names as @path; punctuation may follow a name."""
-    for word in text.split():
-        names = (word[1:], word[1:].rstrip(".,;:!?)"))
+    """Yield the files that a question names as @path; blanks may be in it, punctuation after it."""
+    for begin in re.finditer(r"(?<!\S)@", text):
+        line = text[begin.end() :].partition("\n")[0]
+        ends = [end.start() for end in re.finditer(r"\s|$", line)]
+        longest_first = (line[:end] for end in reversed(ends))
+        names = (name for whole in longest_first for name in (whole, whole.rstrip(".,;:!?)")))
         existing = (name for name in names if name and os.path.exists(located(name, Path.cwd())))
-        if word.startswith("@") and (name := next(existing, None)):
+        if name := next(existing, None):
             yield attachment_of(name)

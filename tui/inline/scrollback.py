@@ -192,7 +192,7 @@ class Scrollback:
 
     def _show_question(self, record: StoredMessage) -> None:
         names = ", ".join(file.title for file in record.attachments if not file.number)
-        self.note(f"› {record.content}", QUESTION)
+        self.note("› " + record.content.replace("\n", "\n  "), QUESTION)
         self.note(f"  with {one_line(names)}" if names else "", MUTED)
         self.print(Content(""))
 

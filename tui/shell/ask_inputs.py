@@ -1,5 +1,6 @@
 """The inputs of `specchat ask`: the question, its conversation, the constraint, the tools."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -149,4 +150,4 @@ def questions_of(
 
 def _attachment_of(path: Path) -> Attachment:
     """Return the text of a file, or a folder to be searched."""
-    return read(path, f"{path}/" if path.is_dir() else None, pipes=True)
+    return read(path, f"{path}/" if os.path.isdir(path) else None, pipes=True)

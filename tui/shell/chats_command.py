@@ -146,9 +146,6 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
     Conversations you already have are not added again. If a file is broken, nothing is added.
     """
     conversations = [whole for file in files for whole in _conversations(file)]
-    if not conversations:
-        where = "this file" if len(files) == 1 else "these files"
-        raise UsageError(f"There is no conversation in {where}.")
     with opened(make=True) as store:
         for imported, whole in zip(
             store.import_conversations(conversations), conversations, strict=True
@@ -168,7 +165,10 @@ def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
         data = file.read(MAX_IMPORT_BYTES + 1)
         if len(data) > MAX_IMPORT_BYTES:
             raise StorageError(f"more than {MAX_IMPORT_BYTES >> 30} GiB are not imported at once.")
-        return tuple(read_json_lines(data.removeprefix(BOM_UTF8).splitlines()))
+        whole = tuple(read_json_lines(data.removeprefix(BOM_UTF8).splitlines()))
+        if not whole:
+            raise StorageError("there is no conversation in it; export one with --format jsonl.")
+        return whole
     except OSError as error:
         raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
     except StorageError as error:

@@ -16,10 +16,11 @@ import click
 
 from assistant.engine.engine_choice import choose
 from assistant.request import EngineArgs
+from assistant.settings.config_file import read
 from models import catalog, engines, ik, machine
 from models.drafts import own_draft
 from models.engines import ENGINES, PACKAGES, EngineName
-from models.errors import ModelError
+from models.errors import ModelError, UsageError
 from models.files import checksum, places
 from models.files.locate import identify
 from models.files.stores import find
@@ -67,7 +68,7 @@ def checkup() -> list[Finding]:
     """Check everything, without changing anything or opening a connection."""
     first = engines.first()
     others = (_other_engine(name) for name in ENGINES if name != first)
-    return [*chain(_versions(), _engine(first), *others, _machine(), _pair())]
+    return [*chain(_versions(), _settings(), _engine(first), *others, _machine(), _pair())]
 
 
 def _versions() -> Iterator[Finding]:
@@ -76,6 +77,14 @@ def _versions() -> Iterator[Finding]:
     if sys.platform == "darwin" and platform.machine() != "arm64" and "ARM" in platform.version():
         text = "This Python is made for Intel and runs translated, ten times slower."
         yield Finding("system", "bad", text, "install an arm64 Python and specchat again")
+
+
+def _settings() -> Iterator[Finding]:
+    """Report what is wrong in config.toml."""
+    try:
+        yield from (Finding("settings", "note", f"{warning}.") for warning in read().warnings)
+    except UsageError as error:
+        yield from (Finding("settings", "bad", line) for line in str(error).splitlines())
 
 
 def _engine(name: EngineName) -> Iterator[Finding]:

@@ -156,7 +156,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise UsageError(
-            f"{host} port {port} cannot be used: {error.strerror}. Choose another with --port."
+            f"{host} port {port} cannot be used: {error.strerror}. Choose another --port or --host."
         ) from error
     return listening
 

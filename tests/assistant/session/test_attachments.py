@@ -35,8 +35,9 @@ def test_unreadable_files_are_explained(folder: Path) -> None:
     with pytest.raises(UsageError, match="not the name of a file"):
         read(Path("a\0b"))
     (folder / "loop").symlink_to("loop")
-    with pytest.raises(UsageError, match="cannot be read"):
-        read(Path("loop"))
+    for name in ("loop", f"{'a' * 300}/"):
+        with pytest.raises(UsageError, match="cannot be read"):
+            read(Path(name), name)
 
 
 def test_file_that_is_too_big_is_explained(folder: Path) -> None:

@@ -72,6 +72,16 @@ def test_a_fault_is_named_by_file_key_value_and_what_is_allowed(text, complaint)
     assert str(caught.value).removesuffix(".") == f"config.toml{complaint}"
 
 
+def test_all_faults_of_a_file_are_named_at_once():
+    top = "top_p = 0\nseed = 'x'\nmode = 'ars'\nctx = 1\n[tools]\nrounds = 0\nfolders = 1\n"
+    servers = "[tools.servers.a]\nurl = 3\nenv = { A = 1 }\n[tools.servers.b]\nargs = ['x']\n"
+    with pytest.raises(UsageError) as caught:
+        config_of(f"{top}{servers}")
+    faults = str(caught.value).splitlines()
+    names = ["top_p", "seed", "ctx", "rounds", "folders", "A", "url", "The"]
+    assert [fault.split(": ", 1)[1].split()[0] for fault in faults] == names
+
+
 @pytest.mark.parametrize(("text", "warning"), FAULTS["warned of"])
 def test_an_unknown_key_is_a_warning_with_a_guess(text, warning):
     assert config_of(text).warnings == (f"config.toml{warning}",)

@@ -74,6 +74,13 @@ async def test_an_at_sign_that_names_no_file_is_text(folder: Path, keys: str, te
         assert typist.app.sent == [Prompt.Submitted(text)]
 
 
+async def test_a_path_at_which_looking_is_an_error_is_no_folder(folder: Path) -> None:
+    async with at_the_prompt() as typist:
+        await typist.type("@")
+        typist.prompt.editor.insert(f"{'a' * 300}/")  # as in a folder that may not be entered
+        await typist.until(lambda: "aaa/” · Esc" in typist.offered[0])
+
+
 async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.type("me@x")

@@ -1,6 +1,7 @@
 """The inline chat without a terminal: attachments, and the list of conversations."""
 
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 from assistant.events import ModelInfo, Ready
@@ -10,7 +11,7 @@ from assistant.store.store import Store
 from assistant.store.values import Attachment
 from tests.stored import ask
 from tui.chat.conversation.turn import when
-from tui.inline.chat import InlineChat
+from tui.inline.chat import InlineChat, _named_in
 from tui.inline.commands import SlashCommands
 
 LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
@@ -32,6 +33,14 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     assert "with long.md (by passages)" in shown
     chat._handle(InputRestored("Where?", (*question.attachments, PASSAGE)))
     assert chat.attachments == [LONG]
+
+
+async def test_a_named_file_may_have_blanks_in_its_name(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("my", "my file.txt", "b.md"):
+        Path(name).write_text(name)
+    text = "Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @"
+    assert [file.name for file in _named_in(text)] == ["my file.txt", "my", "b.md"]
 
 
 async def test_conversations_are_listed_with_their_dates() -> None:

@@ -104,8 +104,9 @@ def test_several_files_are_imported_or_the_broken_one_is_named_and_none_is(fille
     run("delete", "1", "2", "--yes")
     with pytest.raises(StorageError, match=r"3\.jsonl: line 1 is not from a specchat export"):
         run("import", str(first), str(bad))
-    with pytest.raises(UsageError, match="no conversation"):
-        run("import", "-", input="")
+    bad.write_text("")
+    with pytest.raises(StorageError, match=r"3\.jsonl: there is no conversation in it"):
+        run("import", str(first), str(bad))
     assert json.loads(run("list", "--json").stdout) == []
     assert len(run("import", str(first), str(second)).stdout.splitlines()) == 2
 

@@ -98,6 +98,9 @@ def test_options_count_in_front_of_the_command_too(target):
     assert json.loads(out)["stats"]["generated_tokens"] == 3
 
 
+LONG = "a" * 300  # a path at which looking is an error, as in a folder that may not be entered
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
@@ -105,6 +108,8 @@ def test_options_count_in_front_of_the_command_too(target):
         (["ask", "hi", "--temperature", "-1"], 2, "must be a number from 0 to 100: '-1'"),
         (["ask", "hi", "-f", "no/such/file"], 2, "no/such/file cannot be read"),
         (["ask", "hi", "-f", sys.executable], 2, "is not text"),
+        (["ask", "hi", "-f", LONG], 2, "cannot be read: File name too long"),
+        (["ask", "hi", "--target", f"{LONG}.gguf"], 3, "cannot be read: File name too long"),
         (["frobnicate"], 2, "No such command"),
         (["ask", "hi", "--target", "no/such/model.gguf"], 3, "There is no file"),
         (["ask", "hi", "--target", __file__], 3, "is not a GGUF"),

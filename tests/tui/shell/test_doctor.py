@@ -1,5 +1,7 @@
 """`specchat doctor`: the report on the engines."""
 
+from pathlib import Path
+
 from assistant.engine import engine_choice
 from assistant.engine.engine_choice import EngineChoice
 from assistant.request import EngineArgs
@@ -58,3 +60,17 @@ def test_which_engine_runs_the_default_target_is_told_with_the_reason(tiny_targe
     engine_choice._records(cache_dir()).put(engine_choice._key(setup), choice)
     (found,) = doctor_command._choice(tiny_target)
     assert (found.topic, found.text) == ("engine", "ik_llama.cpp. It is twice as fast.")
+
+
+def test_each_fault_of_the_settings_is_a_finding(unset_home: Path) -> None:
+    assert not [*doctor_command._settings()]
+    path = unset_home / "config.toml"
+    path.write_text("temprature = 1")
+    (found,) = doctor_command._settings()
+    assert found.verdict == "note"
+    assert 'did you mean "temperature"?' in found.text
+    path.write_text("top_p = 0\nctx = 1")
+    verdicts = [
+        (found.verdict, found.text.startswith(str(path))) for found in doctor_command._settings()
+    ]
+    assert verdicts == [("bad", True)] * 2

@@ -146,7 +146,7 @@ def test_a_server_recalls_and_saves_nothing(target: Path, monkeypatch: pytest.Mo
 def test_a_port_that_is_taken_is_told_before_anything_is_loaded():
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
-        pytest.raises(UsageError, match="Choose another with --port"),
+        pytest.raises(UsageError, match="Choose another --port or --host"),
     ):
         refused("--port", str(taken.getsockname()[1]), "--target", "no/such.gguf")
 

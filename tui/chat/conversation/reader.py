@@ -132,7 +132,9 @@ class Reader:
         index = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
         index += direction
         older = self._older()
-        if (index < 0 and older.mount_older()) or (index == older.gap and older.mount_below()):
+        if (index < 0 and older.mount_older()) or (
+            index == len(older.above) and older.mount_below()
+        ):
             self._view.call_after_refresh(self._go_to_neighbour, direction)
             return True
         if not 0 <= index < len(turns):
@@ -163,8 +165,9 @@ class OlderTurns:
         self._view, self._turn_of = view, turn_of
         self._records = [record for record in records if record.role != "system"]
         self._growing = False  # older turns are mounted and not yet laid out
-        # Above a gap, some of the records are mounted: those where the reader has gone.
-        self._gap, self._above = Static(GAP, markup=False), range(0)
+        self._gap = Static(GAP, markup=False)
+        self.above = range(0)
+        """The records that are mounted above the gap, where the reader has gone, by index."""
 
     def _pop(self, start: int = -PAGE) -> list[StoredMessage]:
         """Remove and return the records from an index on."""
@@ -195,7 +198,7 @@ class OlderTurns:
         view, is_near_top = self._view, up and self._view.scroll_y <= NEAR
         bottom = view.scroll_y + view.scrollable_content_region.height
         if not self._growing and (
-            is_near_top or (self._above and view.scroll_y <= self._gap.virtual_region.y < bottom)
+            is_near_top or (self.above and view.scroll_y <= self._gap.virtual_region.y < bottom)
         ):
             self._growing = True
             mount = self.mount_older if is_near_top else self.mount_below
@@ -212,9 +215,9 @@ class OlderTurns:
 
     def mount_older(self) -> bool:
         """Mount a page of older turns; return whether there were any."""
-        above = self._above
+        above = self.above
         records = self._records[: above.start][-PAGE:] if above else self._pop()
-        self._above = range(above.start - len(records), above.stop) if above else above
+        self.above = range(above.start - len(records), above.stop) if above else above
         return self._mount(records, next(iter(turns_in(self._view)), None))
 
     def _mount(self, records: Sequence[StoredMessage], before: Widget | None) -> bool:
@@ -228,7 +231,7 @@ class OlderTurns:
         first, start = turns_in(self._view)[0], max(index - PAGE // 2, 0)
         if start + PAGE >= len(self._records):
             return self._mount(self._pop(start), first)
-        self._gap, self._above = Static(GAP, markup=False), range(start, start + PAGE)
+        self._gap, self.above = Static(GAP, markup=False), range(start, start + PAGE)
         self._view.mount(self._gap, before=first)
         return self._mount(self._records[start : start + PAGE], self._gap)
 
@@ -237,28 +240,23 @@ class OlderTurns:
         ids = [record.id for record in self._records]
         return ids.index(message) if message in ids else -1
 
-    @property
-    def gap(self) -> int:
-        """The index of the first turn below the gap; 0 without one."""
-        return len(self._above)
-
     def mount_below(self) -> bool:
         """Mount a page of turns above the gap, which closes after the last; return whether."""
-        above = self._above
+        above = self.above
         if above:
             self._mount(self._records[above.stop : above.stop + PAGE], self._gap)
-            self._above = range(above.start, above.stop + PAGE)
-            if self._above.stop >= len(self._records):
+            self.above = range(above.start, above.stop + PAGE)
+            if self.above.stop >= len(self._records):
                 self._pop(above.start)
-                self._above = range(0)
+                self.above = range(0)
                 self._gap.remove()
         return bool(above)
 
     def close_gap(self) -> None:
         """Unmount the turns above the gap, and the gap."""
-        if self._above:
-            self._unmount_above(turns_in(self._view)[self.gap])
-            self._above = range(0)
+        if self.above:
+            self._unmount_above(turns_in(self._view)[len(self.above)])
+            self.above = range(0)
 
     def _unmount_above(self, turn: Turn) -> None:
         above = list(self._view.children)[: self._view.children.index(turn)]
@@ -266,7 +264,7 @@ class OlderTurns:
 
     def unmount_oldest(self) -> None:
         """Unmount the oldest of many turns, as far as they are stored, with their notes."""
-        turns, count = turns_in(self._view)[self.gap :], 0
+        turns, count = turns_in(self._view)[len(self.above) :], 0
         self.close_gap()
         if len(turns) <= MAX_SHOWN:
             return

@@ -1,6 +1,7 @@
 """Choosing a file by typing @ and a few letters of its name."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +94,7 @@ class Picker(OptionList):
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         name = typed if is_path(typed) else _folder(typed)
-        is_folder = bool(typed) and name.endswith("/") and located(name, self.root).is_dir()
+        is_folder = bool(typed) and name.endswith("/") and os.path.isdir(located(name, self.root))
         return (*([FuzzyMatch(name)] if is_folder else []), *self._files(typed))
 
     def _files(self, typed: str) -> tuple[FuzzyMatch, ...]:
