@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
-from math import exp, log
+from math import exp, log, sqrt
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -73,9 +74,9 @@ def infill(
         own = sums(answers, name).items()
         made = [(middles[key[1]], answer) for key, totals in own for answer in totals.answers]
         if made:
-            right = [float(_first_line(answer.text) == _first_line(text)) for text, answer in made]
+            right = sum(_first_line(answer.text) == _first_line(text) for text, answer in made)
             times = [(answer.stats.prefill_s, answer.stats.decode_s) for _, answer in made]
-            rows.append([name, mean(right), *map(float, np.median(times, axis=0))])
+            rows.append([name, share(right, len(made)), *map(float, np.median(times, axis=0))])
     return [*prompts(answers, systems), ResultTable("Gaps", GAPS, rows, NOTES["gaps"], bars=1)]
 
 
@@ -118,6 +119,17 @@ def ratio_of_sums(pairs: Sequence[tuple[float, float]]) -> Interval:
 def mean(values: Sequence[float]) -> Interval:
     """Return the mean of a figure of each item."""
     return ratio_of_sums([(value, 1.0) for value in values])
+
+
+def share(count: int, total: int) -> Interval:
+    """Return `count` of `total` as a share.
+
+    The interval is the score interval of Wilson 1927, which has a width also where all are right.
+    """
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
+    middle = (count + z * z / 2) / (total + z * z)
+    half = z * sqrt(count * (total - count) / total + z * z / 4) / (total + z * z)
+    return Interval(count / total, middle - half, middle + half)
 
 
 def geometric_mean(ratios: Sequence[float]) -> Interval:

@@ -34,6 +34,12 @@ def test_a_gap_is_filled_right_if_the_first_line_is_what_stood_there():
     ]  # fmt: skip
 
 
+def test_a_share_has_an_interval_with_a_width_where_all_are_right():
+    assert reports.share(6, 6) == Interval(1.0, pytest.approx(0.6097, abs=1e-4), pytest.approx(1.0))
+    half = Interval(0.5, pytest.approx(0.2366, abs=1e-4), pytest.approx(0.7634, abs=1e-4))
+    assert reports.share(5, 10) == half
+
+
 def test_ratio_is_the_geometric_mean_over_questions_and_repeats_are_added_up():
     answers = [answer("a", "ars", 4.0, repeat=1), answer("a", "auto", 2.0, repeat=1)]
     for name, ars_s, auto_s, kind in (
