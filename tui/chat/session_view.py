@@ -1,5 +1,6 @@
 """Events of the session and the engine, shown on the screen of the chat."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -147,7 +148,7 @@ class SessionView:
         from assistant.edit.rewrite import proposed_by
 
         new = proposed_by(record, self.session.branch.records)
-        exists = new and located(new.name, self._screen.prompt.picker.root).is_file()
+        exists = new and os.path.isfile(located(new.name, self._screen.prompt.picker.root))
         return new.name if new and exists else ""
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -129,7 +130,7 @@ class TurnActions:
         path = located(source.name, root).absolute()
         if path.suffix.lower() in DOCUMENTS:
             reason = f"{source.name} is not a text file; what was read from it is above."
-        elif not path.is_file():
+        elif not os.path.isfile(path):
             reason = f"{source.name} is gone; what was read from it is above."
         else:
             reason = program.edit(path, source.first)

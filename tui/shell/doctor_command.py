@@ -1,6 +1,7 @@
 """`specchat doctor`: what works on this machine, and the commands that fix the rest."""
 
 import json
+import os
 import platform
 import shutil
 import sys
@@ -137,7 +138,7 @@ def _machine() -> Iterator[Finding]:
         yield Finding("memory", "note", f"{text}; the default pair wants {size(need)}")
     folder = places.hub_cache()
     free = shutil.disk_usage(
-        next(parent for parent in (folder, *folder.parents) if parent.exists())
+        next(parent for parent in (folder, *folder.parents) if os.path.exists(parent))
     ).free
     yield Finding("disk", "ok", f"{size(free)} free where models go, {folder}")
     copied, limit = size(repacked.copied_bytes()), size(repacked.LIMIT)

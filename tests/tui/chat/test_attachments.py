@@ -11,7 +11,7 @@ from textual import events
 from assistant.session.attachments import ReadingLimits
 from assistant.store.values import Attachment
 from tests.tui.chat.prompt_driver import Typist, at_the_prompt
-from tui.chat.prompt.file_search import files_below, ranked
+from tui.chat.prompt.file_search import entries, files_below, ranked
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import EDITABLE, PREVIEW, AttachmentsScreen
 from tui.labels import byte_size
@@ -249,9 +249,11 @@ def test_folders_of_machines_and_links_to_folders_are_not_searched(folder: Path)
         (folder / skipped).mkdir(parents=True)
         (folder / skipped / "x.txt").write_text("x")
     (folder / "around").symlink_to(folder)
+    (folder / "loop").symlink_to("loop")  # looking where it leads is an error
     (folder / "picture.PNG").write_text("x")
     assert files_below(folder) == ("data.txt", "notes.txt", "docs/guide.md", "docs/old.md")
     assert files_below(folder / "gone") == ()
+    assert entries(f"{folder}/", folder)[:2] == ("a/", "around/")
 
 
 def test_a_file_that_git_ignores_is_not_offered(folder: Path) -> None:

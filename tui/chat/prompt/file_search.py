@@ -63,7 +63,7 @@ def entries(folder: str, root: Path) -> tuple[str, ...]:
     """Return the names in a folder: folders first, with a slash at the end, hidden names last."""
     try:
         with os.scandir(located(folder, root)) as listing:
-            names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in listing]
+            names = [f"{entry.name}/" if os.path.isdir(entry) else entry.name for entry in listing]
     except (OSError, ValueError):
         return ()
     names.sort(key=lambda name: (name.startswith("."), not name.endswith("/"), name))
@@ -105,7 +105,7 @@ def _tracked(root: Path) -> list[str] | None:
     except (OSError, subprocess.SubprocessError):
         return None
     names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
-    return [name for name in names if name and (root / name).is_file()]
+    return [name for name in names if name and os.path.isfile(root / name)]
 
 
 def _walked(root: Path) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _walked(root: Path) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in SKIPPED:
                     folders.append(f"{folder}{entry.name}/")
-            elif entry.is_file():
+            elif os.path.isfile(entry):  # a link may lead where looking is an error
                 yield f"{folder}{entry.name}"
 
 
