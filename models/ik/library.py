@@ -87,4 +87,5 @@ def engine() -> EngineLibrary:
         # A thread that is slow to leave the barrier of one node may see the abort of the next, and
         # leave; then the others wait for it at the next barrier, and no wait ends.
         aborts_safely=False,
+        computes_alike=True,
     )

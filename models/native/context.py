@@ -2,13 +2,13 @@
 
 import ctypes
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from models.base import Logits, common_prefix
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
-from models.native.batch import Batch
 from models.native.engine import BATCH, SEQUENCE, ContextSettings
 from models.native.state import RecurrentState
 from models.native.weights import Weights
@@ -18,6 +18,38 @@ NO_CELLS, ABORTED = 1, 2  # results of llama_decode
 SHORT = 32
 """Tokens up to which an evaluation is short, such as a round of an answer."""
 _NEVER = CancelFlag()  # never raised
+
+
+class Batch:
+    """A C batch of at most `BATCH` tokens, and numpy views over its arrays."""
+
+    def __init__(self, c: Any) -> None:
+        self._c, size = c, BATCH
+        self.struct = c.llama_batch_init(size, 0, 1)
+        view = np.ctypeslib.as_array
+        self._token = view(self.struct.token, shape=(size,))
+        self._position = view(self.struct.pos, shape=(size,))
+        self._wants_logits = view(self.struct.logits, shape=(size,))
+        view(self.struct.n_seq_id, shape=(size,))[:] = 1
+        for i in range(size):
+            self.struct.seq_id[i][0] = SEQUENCE
+
+    def fill(self, tokens: Sequence[int], rows: int, position: int) -> None:
+        """Put tokens, the first of them at a position; the last `rows` of them want logits."""
+        count = self.struct.n_tokens = len(tokens)
+        self._token[:count] = tokens
+        self._position[:count] = np.arange(position, position + count)
+        self._wants_logits[:count] = 0
+        self._wants_logits[count - rows : count] = 1
+
+    def is_within(self, n_vocab: int) -> bool:
+        """Return whether all tokens are below `n_vocab`: others are read out of bounds."""
+        tokens = self._token[: self.struct.n_tokens]
+        return bool(tokens.min() >= 0 and tokens.max() < n_vocab)
+
+    def close(self) -> None:
+        """Free the arrays."""
+        self._c.llama_batch_free(self.struct)
 
 
 class Context:
@@ -38,7 +70,7 @@ class Context:
         self._cancel = cancel
         self._abort_callback = native_log.strlen_as_abort_callback()  # C keeps only its address
         self._watched: CancelFlag | None = None  # the flag that the library polls
-        self._handle = self._open(settings)
+        self._handle, self._threads = self._open(settings), settings.threads
         self._memory = self._c.llama_get_memory(self._handle)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
         """Cells of the cache: as many as requested, padded to a multiple of 256."""
@@ -80,6 +112,12 @@ class Context:
     def is_open(self) -> bool:
         """Whether it is still open."""
         return bool(self._handle)
+
+    def use_threads(self, count: int) -> None:
+        """Evaluate with so many threads from now on."""
+        if count != self._threads:
+            self._c.llama_set_n_threads(self._handle, count, count)
+            self._threads = count
 
     def evaluate(self, tokens: Sequence[int], rows: int) -> None:
         """Append tokens, of which the last `rows` want logits, in one batch.

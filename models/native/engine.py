@@ -64,6 +64,9 @@ class EngineLibrary:
     """Whether it reports an aborted evaluation as a success."""
     aborts_safely: bool = True
     """Whether all threads of an evaluation see an abort at the same node; else it may hang."""
+    computes_alike: bool = False
+    """Whether logits are the same with any number of threads: to the bit, except by rounding where
+    one token is evaluated after more than 1,000."""
     can_repack: bool = True  # whether weights can be rearranged for the processor's kernels
     offloads_to_gpu: bool = False
 

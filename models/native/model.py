@@ -8,6 +8,7 @@ from time import perf_counter
 
 from models.base import Logits
 from models.errors import ContextFull, ModelError
+from models.free_cores import FreeCores
 from models.machine import compute_cores
 from models.native.context import Context
 from models.native.engine import BATCH, ContextSettings
@@ -27,7 +28,8 @@ class NativeModel:
         weights: loaded weights; they must outlive this.
         n_ctx: size of the context; at most that which the model was trained for.
         max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
-        threads: None is one per core of `compute_cores`, for one token and for batches alike.
+        threads: for one token and for batches alike; None is one per core of `compute_cores`, and
+            fewer while other programs use these, where that does not change the logits.
         cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
 
     Raises:
@@ -50,6 +52,8 @@ class NativeModel:
         self.max_rows = min(max_rows, MAX_ROWS, self.batch)
         self.cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
+        adapts = threads is None and weights.engine.computes_alike
+        self._free_cores = FreeCores() if adapts else None
         self.threads = _checked_threads(threads)
         limit = _checked_ctx(n_ctx, weights)
         slots = _rollback_slots(weights, self.max_rows)
@@ -206,6 +210,8 @@ class NativeModel:
 
     def _evaluate(self, tokens: Sequence[int], rows: int) -> None:
         started = perf_counter()
+        if self._free_cores:
+            self._context.use_threads(self._free_cores.threads())
         self._context.evaluate(tokens, rows)
         if rows == 0 and len(tokens) >= min(MIN_TOKENS_TIMED, self.batch):
             self._read += len(tokens)

@@ -1,15 +1,18 @@
 """The conditions of a model's speed: its file, its settings, and the battery."""
 
+import itertools
 import os
 import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import psutil
 import pytest
 
-from models import machine
+from models import free_cores, machine
+from models.free_cores import FreeCores
 from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests.models.evaluations import assert_same
@@ -39,6 +42,60 @@ def test_a_file_that_was_touched_is_another_one(tiny_target, tmp_path):
     before = run(copy)[1]
     os.utime(copy, ns=(0, 1))
     assert run(copy)[1] != before
+
+
+def test_threads_change_with_the_free_cores_where_that_changes_no_bit(tiny_target, monkeypatch):
+    counts = itertools.cycle([1, 3, 2])
+    monkeypatch.setattr(FreeCores, "threads", lambda _: next(counts))
+    weights, used = Weights(tiny_target), []
+    set_threads = weights.engine.c.llama_set_n_threads
+
+    def record(context, *threads):
+        used.append(threads)
+        set_threads(context, *threads)
+
+    monkeypatch.setattr(weights.engine.c, "llama_set_n_threads", record)
+    fixed, changing = (NativeModel(weights, n_ctx=512, threads=n) for n in (1, None))
+    for length, rows in ((200, 1), (201, 1), (204, 3), (205, 1), (230, 20), (231, 1)):
+        tokens = [7919 * i % 256 for i in range(length)]
+        alike = np.array_equal(fixed.logits(tokens, rows), changing.logits(tokens, rows))
+        assert alike or not weights.engine.computes_alike
+    assert {*used} == ({(n, n) for n in (1, 2, 3)} if weights.engine.computes_alike else set())
+    for model in (fixed, changing):
+        model.close()
+    weights.close()
+
+
+@pytest.mark.parametrize(
+    ("cores", "seconds", "counts"),
+    [  # of other programs and of this one, in each second; and the numbers of threads
+        (2, [(0.0, 2.0)] * 2, [2, 2]),
+        (2, [(0.7, 1.3), (1.0, 1.0), (0.1, 1.0)], [1, 1, 2]),  # one program wants a core
+        (2, [(0.3, 1.7)], [2]),
+        (2, [(0.55, 1.0), (0.4, 1.0)], [1, 2]),  # a part of one
+        (2, [(1.0, 1.0), (1.6, 0.4)], [2, 2]),  # two want both, then eight
+        (8, [(0.9, 7.1), (1.0, 7.0), (0.05, 7.9)], [7, 7, 8]),
+        (8, [(2.7, 5.3), (4.0, 4.0)], [4, 4]),
+        (8, [(4.0, 4.0)], [8]),
+        (8, [(0.0, 0.0), (8.0, 0.0)], [8, 8]),  # while nothing is evaluated here
+    ],
+)
+def test_as_many_threads_evaluate_as_others_leave_cores(monkeypatch, cores, seconds, counts):
+    clock = SimpleNamespace(now=0.0, own=0.0, user=0.0)
+    monkeypatch.setattr(free_cores, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr(free_cores, "process_time", lambda: clock.own)
+    monkeypatch.setattr(free_cores, "compute_cores", lambda: cores)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(1, cores + 1)}, raising=False)
+
+    def times(percpu):
+        used = SimpleNamespace(user=clock.user / cores, system=1.0, nice=clock.now, idle=clock.now)
+        return [SimpleNamespace(user=99 * clock.now), *[used] * cores, used]
+
+    monkeypatch.setattr(psutil, "cpu_times", times)
+    free = FreeCores()
+    for (others, own), count in zip(seconds, counts, strict=True):
+        clock.now, clock.own, clock.user = clock.now + 1, clock.own + own, clock.user + others + own
+        assert [free.threads(), free.threads()] == [count, count]
 
 
 HYBRID = {"cpu_core/cpus": "0-2,4\n"}
