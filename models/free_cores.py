@@ -2,7 +2,6 @@
 
 import os
 from time import perf_counter, process_time
-from typing import NamedTuple
 
 import psutil
 
@@ -10,20 +9,13 @@ from models.machine import compute_cores
 
 PERIOD_S = 0.5
 """Seconds between two measurements of what other programs compute."""
+TRIAL_EVERY = 10
+"""Periods after which all cores are used for one. Beside all threads, a program that gives way to
+them computes little; beside fewer, it would seem to need the other cores."""
 COMPUTING = ("user", "system", "irq", "softirq", "steal")
 """The times of a processor that others have used; not `nice`, which gives way."""
-IDLE = 0.1
-"""Processors that are idle at least, unless there is more to compute than they can."""
 SHARE = 0.4
 """The share of the cores that must be free for fewer threads to be faster."""
-
-
-class _Usage(NamedTuple):
-    """Seconds since some moment in the past."""
-
-    elapsed: float
-    own: float  # that this process has computed
-    others: float  # that other programs have, on processors that this process may use
 
 
 class FreeCores:
@@ -36,18 +28,18 @@ class FreeCores:
 
     def __init__(self) -> None:
         self._most = self._threads = compute_cores()
-        self._before = _usage()
+        self._periods = 0
+        self._measured_at, self._others_s = perf_counter(), _seconds_of_others()
 
     def threads(self) -> int:
         """Return the number for the next evaluation, measured twice a second."""
-        if (elapsed := perf_counter() - self._before.elapsed) >= PERIOD_S:
-            before, self._before = self._before, _usage()
-            own = max(self._before.own - before.own, 0.01) / elapsed
-            others = (self._before.others - before.others) / elapsed
-            if own + others > len(_allowed()) - IDLE:  # then others had less than they wanted
-                others *= max(1.0, self._threads / own)
-            free = self._most - others
-            self._threads = fastest(free) if free >= SHARE * self._most else self._most
+        if (elapsed := perf_counter() - self._measured_at) >= PERIOD_S:
+            before, self._others_s = self._others_s, _seconds_of_others()
+            self._measured_at += elapsed
+            self._periods += 1
+            free = self._most - (self._others_s - before) / elapsed
+            is_trial, is_busy = self._periods % TRIAL_EVERY == 0, free < SHARE * self._most
+            self._threads = self._most if is_trial or is_busy else min(self._most, fastest(free))
         return self._threads
 
 
@@ -62,14 +54,10 @@ def fastest(free: float) -> int:
     return whole + 1 if (whole + 1) * (free - whole) > whole else whole
 
 
-def _usage() -> _Usage:
-    allowed, processors = _allowed(), enumerate(psutil.cpu_times(percpu=True))
-    used = (getattr(cpu, name, 0.0) for i, cpu in processors if i in allowed for name in COMPUTING)
-    own = process_time()
-    return _Usage(perf_counter(), own, sum(used) - own)
-
-
-def _allowed() -> set[int]:
-    """Return the processors that this process may use."""
+def _seconds_of_others() -> float:
+    """Return for how long other programs have used the processors that this process may use."""
     every = range(os.cpu_count() or 1)
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {*every}
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {*every}
+    processors = enumerate(psutil.cpu_times(percpu=True))
+    used = (getattr(cpu, name, 0.0) for i, cpu in processors if i in allowed for name in COMPUTING)
+    return sum(used) - process_time()

@@ -71,12 +71,12 @@ def test_threads_change_with_the_free_cores_where_that_changes_no_bit(tiny_targe
     [  # of other programs and of this one, in each second; and the numbers of threads
         (2, [(0.0, 2.0)] * 2, [2, 2]),
         (2, [(0.7, 1.3), (1.0, 1.0), (0.1, 1.0)], [1, 1, 2]),  # one program wants a core
-        (2, [(0.3, 1.7)], [2]),
-        (2, [(0.55, 1.0), (0.4, 1.0)], [1, 2]),  # a part of one
-        (2, [(1.0, 1.0), (1.6, 0.4)], [2, 2]),  # two want both, then eight
+        (2, [(0.4, 1.6), (0.55, 1.4)], [2, 1]),  # a part of one
+        (2, [(1.3, 0.7)], [2]),  # four programs
+        (2, [(-1.0, 2.0)], [2]),  # this program gives way, so its own time does not count
+        (2, [(1.0, 1.0)] * 11, [1] * 9 + [2, 1]),  # a trial
         (8, [(0.9, 7.1), (1.0, 7.0), (0.05, 7.9)], [7, 7, 8]),
-        (8, [(2.7, 5.3), (4.0, 4.0)], [4, 4]),
-        (8, [(4.0, 4.0)], [8]),
+        (8, [(2.7, 5.3), (4.0, 4.0), (5.0, 3.0)], [5, 4, 8]),
         (8, [(0.0, 0.0), (8.0, 0.0)], [8, 8]),  # while nothing is evaluated here
     ],
 )
