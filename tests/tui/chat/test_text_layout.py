@@ -93,6 +93,17 @@ def test_the_lines_of_markdown_do_not_depend_on_its_pieces(seed: int) -> None:
         check(text, dice, dice.choice((20, 31, 60, 200)), formatted=True)
 
 
+def test_an_item_above_a_delimiter_row_is_no_table_wherever_its_list_begins() -> None:
+    for seed in range(9):
+        check("- z\n- a|b\n-|-\n1|2", random.Random(seed), 60, formatted=True)
+
+
+def test_a_tab_in_an_item_has_its_own_position() -> None:
+    text = "- a\n\t**b**\n  c"
+    line = laid_out([(text, "draft")], 40).lines[1]
+    assert max(line.positions) < text.rindex("\n")
+
+
 @pytest.mark.parametrize("text", LARGE, ids=range(len(LARGE)))
 def test_the_lines_of_a_large_text_do_not_depend_on_its_pieces(text: str) -> None:
     check(text, random.Random(len(text)), 70, formatted=True, most=900)

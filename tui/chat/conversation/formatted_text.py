@@ -180,7 +180,7 @@ class Formatter:
     def _positions(self, content: str) -> Sequence[int]:
         """Return the positions in the source of a text that follows the cursor."""
         at = self._source.find(content, self._cursor)
-        if at >= 0:
+        if at == self._cursor or (at >= 0 and content.strip()):  # else a tab is read as spaces
             self._cursor = at + len(content)
             return range(at, self._cursor)
         positions = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import table
 from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 
@@ -68,11 +69,13 @@ def parser() -> MarkdownIt:
 
     It leaves as text what other parsers hide: links and pictures with their addresses, HTML,
     character references, backslashes, spaces at the ends of lines. A line above a rule is no
-    heading. Marks such as `**` open only before words, not in a formula, a name or a pattern.
+    heading. An item of a list is no head of a table: as it streams, it is read by itself. Marks
+    such as `**` open only before words, not in a formula, a name or a pattern.
     """
     markdown = MarkdownIt("gfm-like", {"html": False, "linkify": False})
     markdown.disable(["normalize", "reference", "lheading", "escape", "entity"])
-    markdown.disable(["autolink", "link", "image"])
+    markdown.disable(["autolink", "link", "image", "table"])
+    markdown.block.ruler.after("list", "tables", table, {"alt": ["paragraph", "reference"]})
     markdown.inline.ruler.at("newline", _newline)
     markdown.inline.ruler.at("emphasis", _at_words(emphasis.tokenize))
     markdown.inline.ruler.at("strikethrough", _at_words(strikethrough.tokenize))
