@@ -98,6 +98,19 @@ def test_an_item_above_a_delimiter_row_is_no_table_wherever_its_list_begins() ->
         check("- z\n- a|b\n-|-\n1|2", random.Random(seed), 60, formatted=True)
 
 
+def test_a_table_begins_when_the_line_below_its_head_is_complete() -> None:
+    for seed in range(9):
+        check("_\na|\n|-.", random.Random(seed), 60, formatted=True, most=2)
+
+
+def test_a_rejected_draft_at_the_end_of_a_plain_line_moves_no_line_above_it() -> None:
+    runs = [("klmnop\t本", "draft"), ("rong", GHOST), ("\n", "residual")]
+    layout = TextLayout(5, formatted=False)
+    for run in runs:
+        layout.add([run])
+    assert described(layout.lines) == described(laid_out(runs, 5, formatted=False).lines)
+
+
 def test_a_tab_in_an_item_has_its_own_position() -> None:
     text = "- a\n\t**b**\n  c"
     line = laid_out([(text, "draft")], 40).lines[1]

@@ -39,6 +39,8 @@ class Block:
     """The line that opens the code block, for a portion of code that is not the first."""
     is_item: bool = False
     """Whether it is an item of a list."""
+    is_table: bool = False
+    """Whether it is a table: its second line, not its first one, ends the paragraph before it."""
 
 
 def read(text: str) -> list[Block]:
@@ -51,7 +53,7 @@ def read(text: str) -> list[Block]:
     blocks = list[Block]()
     for block in _blocks(tokens):
         first, last = block[0].map or (0, 0)
-        is_item = block[0].type == "list_item_open"
+        is_item, is_table = (block[0].type == kind for kind in ("list_item_open", "table_open"))
         lone = block[-1] is tokens[-1] and block[0].type == "hr"  # a rule divides two blocks
         if lone or not _is_shown(block, lines[first:last]):
             block = _as_written(lines[first:last], block[0])
@@ -59,7 +61,7 @@ def read(text: str) -> list[Block]:
             token.content = token.content.replace(PIPE, "|")
             for child in token.children or ():
                 child.content = child.content.replace(PIPE, "|")
-        blocks += _divided(Block(block, first, last, "", is_item), lines)
+        blocks += _divided(Block(block, first, last, "", is_item, is_table), lines)
     return blocks
 
 

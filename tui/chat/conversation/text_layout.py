@@ -2,7 +2,7 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tui.chat.conversation.formatted_text import Formatter
@@ -60,7 +60,8 @@ class TextLayout:
         if self._opening:
             blocks[0] = replace(blocks[0], opening=self._opening)
         # Until its first line is complete, a block may turn out to be a part of the one before.
-        started = [i for i, block in enumerate(blocks) if block.first < source.count("\n")]
+        complete = source.count("\n")
+        started = [i for i, block in enumerate(blocks) if block.first + block.is_table < complete]
         last = started[-1] if started else 0
         for number, block in enumerate(blocks):
             if number <= last or formatter.size(block) > MAX_BLOCK:
@@ -94,14 +95,16 @@ class TextLayout:
             self.lines += shown.wrapped(self.width)
             self._start, self._column = self._start + len(line) + 1, 0
         self.stable = len(self.lines)
-        ending = with_ghosts(plain(last, self._start, self._column), deque(self._ghosts), True)
-        offsets = [0, *breaks(ending.content.plain, self.width)]
-        self.lines += ending.divided(offsets[1:], self.width)
-        self._stabilise(ending, offsets)
+        growing = plain(last, self._start, self._column)
+        ending = with_ghosts(growing, deque(self._ghosts), True)
+        self.lines += ending.divided(breaks(ending.content.plain, self.width), self.width)
+        # A rejected draft at the end may move to the next line.
+        self._stabilise(with_ghosts(growing, deque(self._ghosts)))
 
-    def _stabilise(self, line: Fragment, offsets: Sequence[int]) -> None:
+    def _stabilise(self, line: Fragment) -> None:
         """Make the lines of the text's last line stable, except two: a word may still grow."""
         text, known = line.content.plain, line.positions
+        offsets = [0, *breaks(text, self.width)]
         starts = [i for i in range(len(offsets) - 2, 0, -1) if _starts_word(text, offsets[i])]
         done = starts[0] if starts else max(0, len(offsets) - 2) * (len(text) > MAX_WORD)
         at = offsets[done]

@@ -21,7 +21,7 @@ from models.files.snapshots import Snapshots
 from models.native.model import NativeModel
 from tests import tiny
 from tests.assistant.engine.answering import assistant_with
-from tests.engine import llama_alone
+from tests.engine import ENGINE, llama_alone
 
 HOT = Sampling(temperature=12.0)
 """The tiny models' logits are far apart."""
@@ -70,7 +70,7 @@ def checks(events, *layers):
 
 def test_a_sound_pair_passes_everything(tiny_target, tiny_draft, many):
     """It fails by chance in one of a million runs: the p-value is a bound."""
-    setup = EngineArgs(tiny_target, tiny_draft, threads=1)
+    setup = EngineArgs(tiny_target, tiny_draft, threads=1, engine=ENGINE)
     result, events = proved(Prove(setup, HOT, seed=7))
     assert result.paths == (tiny_target, tiny_draft)
     assert (result.no_draft, result.speculates, result.seed) == (None, True, 7)
@@ -103,7 +103,7 @@ def test_a_controller_that_drops_proposed_tokens_fails(tiny_target, tiny_draft, 
     propose, seeded = Cascade.propose, np.random.default_rng
     monkeypatch.setattr(Cascade, "propose", lambda *given: drops_by_token(propose, *given))
     monkeypatch.setattr(np.random, "default_rng", lambda *seed: seeded(*(seed or (7,))))
-    _, events = proved(Prove(EngineArgs(tiny_target, tiny_draft, threads=1), HOT))
+    _, events = proved(Prove(EngineArgs(tiny_target, tiny_draft, threads=1, engine=ENGINE), HOT))
     assert {each.holds for each in checks(events, "greedy", "seed", "turn", "restored")} == {True}
     assert [each.holds for each in checks(events, "samples")] == [False, False]
     assert all(each.figures["proposed by model"] > 3000 for each in checks(events, "samples"))
@@ -121,12 +121,12 @@ def test_an_engine_that_misreads_wide_batches_fails(tiny_target, monkeypatch, wi
 
     monkeypatch.setattr("assistant.engine.loader.limit_batch", lambda model, folder: False)
     monkeypatch.setattr(NativeModel, "logits", misread)
-    _, events = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
+    _, events = proved(Prove(EngineArgs(tiny_target, threads=1, engine=ENGINE), HOT))
     assert [each.holds for each in checks(events, "noise")] == [True] * 3 + [width == 64, False]
 
 
 def test_without_a_draft_copies_are_proposed(tiny_target):
-    result, events = proved(Prove(EngineArgs(tiny_target, threads=1), HOT))
+    result, events = proved(Prove(EngineArgs(tiny_target, threads=1, engine=ENGINE), HOT))
     assert result.paths == (tiny_target,)
     assert "No model was chosen to guess" in result.no_draft
     assert all(each.holds is not False for each in checks(events, *get_args(Layer)))
@@ -138,7 +138,7 @@ def test_without_a_draft_copies_are_proposed(tiny_target):
 def test_recurrent_pairs_hold(tmp_path, kind):
     target = tiny.write(tmp_path / "target.gguf", kind, seed=11, stops=False)
     draft = tiny.write(tmp_path / "draft.gguf", kind, seed=12, like=11, noise=1.0, stops=False)
-    result, events = proved(Prove(EngineArgs(target, draft, threads=1), HOT))
+    result, events = proved(Prove(EngineArgs(target, draft, threads=1, engine=ENGINE), HOT))
     assert result.speculates
     assert result.no_draft is None
     assert checks(events, "greedy")[0].figures["accepted"] > 0
@@ -147,7 +147,7 @@ def test_recurrent_pairs_hold(tmp_path, kind):
 
 def test_a_target_that_cannot_take_back_is_not_compared(tiny_target, monkeypatch):
     monkeypatch.setattr(NativeModel, "_warm_up", lambda model: False)
-    result, events = proved(Prove(EngineArgs(tiny_target, threads=1)))
+    result, events = proved(Prove(EngineArgs(tiny_target, threads=1, engine=ENGINE)))
     assert not result.speculates
     assert not [each for each in events if isinstance(each, Check)]
 
@@ -161,7 +161,7 @@ def test_a_cancel_stops_it_with_what_was_found(tiny_target):
             control.cancel.raise_()
 
     with pytest.raises(Cancelled):
-        proof.prove(Prove(EngineArgs(tiny_target, threads=1)), control, emit)
+        proof.prove(Prove(EngineArgs(tiny_target, threads=1, engine=ENGINE)), control, emit)
     assert checks(events, "noise")
     assert not checks(events, "samples")
 
