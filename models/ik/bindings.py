@@ -58,6 +58,7 @@ llama_set_abort_callback = _bound(
     "llama_set_abort_callback", None, pointer, api.ggml_abort_callback, pointer
 )
 llama_set_n_threads = _bound("llama_set_n_threads", None, pointer, c_uint32, c_uint32)
+llama_synchronize = _bound("llama_synchronize", None, pointer)
 llama_get_logits = _bound("llama_get_logits", POINTER(c_float), pointer)
 
 _state = _bytes, size, c_int32, c_uint32

@@ -138,6 +138,7 @@ class Context:
         if not self._engine.aborts_safely:
             self._watch(self._handle, count)
         code = self._c.llama_decode(self._handle, self._batch.struct)
+        self._c.llama_synchronize(self._handle)  # a GPU computes on, and would be timed too early
         was_watched = self._watched is self._cancel
         if code == 0 and was_watched and self._cancel.raised and self._engine.aborts_in_silence:
             code = ABORTED

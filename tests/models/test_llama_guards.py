@@ -192,6 +192,18 @@ def test_a_round_is_never_cut_if_the_engine_may_hang_of_it(open_model, tiny_targ
     assert watched[-1] == engine.aborts_safely
 
 
+def test_an_evaluation_without_rows_has_ended_when_it_returns(open_model, tiny_target, monkeypatch):
+    """A GPU computes on after llama_decode; what it computes would be timed too early."""
+    c, ended = loaded.engine().c, []
+    decode, synchronize, model = c.llama_decode, c.llama_synchronize, open_model(tiny_target)
+    monkeypatch.setattr(c, "llama_decode", lambda *given: ended.append(False) or decode(*given))
+    monkeypatch.setattr(
+        c, "llama_synchronize", lambda context: ended.append(True) or synchronize(context)
+    )
+    model.logits([1, 2, 3], rows=0)
+    assert ended == [False, True]
+
+
 def test_an_evaluation_that_no_cancel_could_cut_is_kept(open_model, tiny_target, monkeypatch):
     engine, flag = loaded.engine(), CancelFlag()
     decode = engine.c.llama_decode
