@@ -86,6 +86,7 @@ def configure(sql: sqlite3.Connection) -> None:
     # emptied, and before SQLite 3.51.3 two programs can damage it.
     sql.execute("PRAGMA journal_mode = TRUNCATE")
     sql.execute("PRAGMA synchronous = FULL")
+    sql.execute("PRAGMA fullfsync = ON")  # or macOS leaves what is synced in the drive's memory
     sql.execute("PRAGMA secure_delete = ON")
     sql.execute("PRAGMA foreign_keys = ON")
     sql.execute("PRAGMA temp_store = MEMORY")  # no chat in the folder for temporary files

@@ -90,9 +90,9 @@ def hang_up_if_gone(error: BaseException) -> bool:
 def _terminal_is_gone() -> bool:
     try:
         termios.tcgetattr(0)
-    except termios.error as error:
-        is_gone: bool = error.args[0] == errno.EIO  # anything else never was a terminal
-        return is_gone
+        os.write(0, b"")  # macOS still has the settings of a terminal that is gone
+    except (termios.error, OSError) as error:
+        return bool(error.args[0] == errno.EIO)  # anything else never was a terminal
     return False
 
 

@@ -300,7 +300,8 @@ def test_a_full_disk_leaves_no_half_made_store(path, full):
 
 
 def test_the_database_syncs_every_write_and_overwrites_deleted_rows(store):
-    settings = {"journal_mode": "truncate", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
+    settings: dict[str, object] = {"journal_mode": "truncate", "synchronous": 2, "fullfsync": 1}
+    settings |= {"secure_delete": 1, "foreign_keys": 1}
     with store._database.alone() as sql:
         found = {name: sql.execute(f"PRAGMA {name}").fetchone()[0] for name in settings}
     assert found == settings

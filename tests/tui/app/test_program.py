@@ -3,7 +3,10 @@
 Every way out frees the models; the real terminal is covered by the tests with a pty.
 """
 
+import errno
+import os
 import random
+import termios
 from pathlib import Path
 from threading import Thread
 
@@ -19,6 +22,7 @@ from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import open_chat
 from tui.app.help_screen import HelpScreen
 from tui.app.program import ControlFilter, Program, crash_report
+from tui.app.signals import hang_up_if_gone
 from tui.app.textual_private import Palette
 from tui.models.screen import ModelsScreen
 
@@ -59,6 +63,20 @@ async def test_a_widget_that_forgets_is_harmless() -> None:
         painted = "".join(segment.text for line in lines for segment in line)
         assert "]0;title" in painted
         assert not FORBIDDEN & set(painted)
+
+
+def test_a_terminal_is_gone_if_nothing_can_be_written_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """macOS still returns the settings of one that is gone."""
+    (master, slave), write, error = os.openpty(), os.write, OSError(errno.EIO, "")
+    monkeypatch.setattr(termios, "tcgetattr", lambda _: [])
+    monkeypatch.setattr(os, "write", lambda _, data: write(slave, data))
+    monkeypatch.setattr(os, "kill", lambda *_: None)
+    assert not hang_up_if_gone(error)
+    os.close(master)
+    assert hang_up_if_gone(error)
+    os.close(slave)
 
 
 def test_a_crash_report_has_no_word_of_the_conversation() -> None:
