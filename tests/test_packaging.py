@@ -107,7 +107,7 @@ LINUX, MAC = ("linux", "x86_64"), ("darwin", "arm64")
     [
         *((LINUX, version, "ik") for version in ("3.11", "3.12", "3.13")),
         (("linux", "aarch64"), "3.12", "ik"),
-        (MAC, "3.13", "ik"),
+        (MAC, "3.13", "llama"),
         (LINUX, "3.14", "llama"),
         (("linux", "riscv64"), "3.12", "llama"),
         (("darwin", "x86_64"), "3.12", "llama"),

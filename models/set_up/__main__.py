@@ -23,12 +23,11 @@ def main(goal: str) -> None:
     """
     steps.environment()
     packages("specchat")
-    has_second = steps.second_engine()
-    # llama.cpp uses Apple's GPU without being asked.
-    has_gpu = sys.platform == "darwin" and os.uname().machine == "arm64"
+    # Its wheel for macOS cannot be loaded, and llama.cpp uses Apple's GPU without being asked.
+    has_second = sys.platform == "linux" and steps.second_engine()
     if goal == "native":
         steps.native(has_second)
-    elif goal != "chat" or not has_second or os.environ.get("CMAKE_ARGS") or has_gpu:
+    elif goal != "chat" or not has_second or os.environ.get("CMAKE_ARGS"):
         steps.llama_cpp(goal, has_second)
     if goal == "test":
         packages("what the tests need", group="dev")
