@@ -21,9 +21,9 @@ SHARE = 0.4
 class FreeCores:
     """The number of threads with which an evaluation ends soonest beside other programs.
 
-    With one of two cores busy, one thread was 1.4 times as fast as two. If others want more than
-    about half of the cores, all threads are started: fewer would get less of the processors' time,
-    and be no faster.
+    With one of two cores busy, one thread was 1.4 to 1.8 times as fast as two. If others want more
+    than about half of the cores, all threads are started: fewer would get less of the processors'
+    time, and be no faster.
     """
 
     def __init__(self) -> None:
