@@ -1,11 +1,10 @@
 """The cores that other programs leave free, and how many threads an evaluation needs there."""
 
-import os
 from time import perf_counter, process_time
 
 import psutil
 
-from models.machine import compute_cores
+from models.machine import compute_cores, processors
 
 PERIOD_S = 0.5
 """Seconds between two measurements of what other programs compute."""
@@ -56,8 +55,6 @@ def fastest(free: float) -> int:
 
 def _seconds_of_others() -> float:
     """Return for how long other programs have used the processors that this process may use."""
-    every = range(os.cpu_count() or 1)
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {*every}
-    processors = enumerate(psutil.cpu_times(percpu=True))
-    used = (getattr(cpu, name, 0.0) for i, cpu in processors if i in allowed for name in COMPUTING)
+    ours, every = processors(), enumerate(psutil.cpu_times(percpu=True))
+    used = (getattr(cpu, name, 0.0) for i, cpu in every if i in ours for name in COMPUTING)
     return sum(used) - process_time()

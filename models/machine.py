@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 DEVICES = Path("/sys/devices")
 """Where Linux describes the devices of the machine."""
+SUPPLIES = Path("/sys/class/power_supply")
+"""Where Linux describes its batteries and chargers, and the batteries of its mice."""
 CGROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 """Where Linux has the limits of containers and services, and which of them this process is in."""
 
@@ -34,14 +36,19 @@ def compute_cores() -> int:
     """
     import psutil  # takes a while, and a program that only starts another one counts no cores
 
-    known = hasattr(os, "sched_getaffinity")
-    allowed = os.sched_getaffinity(0) if known else {*range(os.cpu_count() or 1)}
+    allowed = processors()
     physical = min(psutil.cpu_count(logical=False) or 1, len(allowed))
     for cgroup in _cgroups():
         with suppress(OSError, ValueError):  # "max" is no limit
             time, period = map(int, (cgroup / "cpu.max").read_text().split())
             physical = min(physical, max(1, time // period))
     return min(_performance_cores(allowed) or physical, physical)
+
+
+def processors() -> set[int]:
+    """Return the processors that this process may use; a core may have several."""
+    every = range(os.cpu_count() or 1)
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {*every}
 
 
 class MemoryBytes(NamedTuple):
@@ -73,14 +80,17 @@ def _cgroups() -> Iterator[Path]:
 
 
 def _performance_cores(allowed: set[int]) -> int:
-    """Return how many of a hybrid processor's fast cores are allowed; 0 for other processors."""
+    """Return how many of a hybrid processor's fast cores are allowed; 0 where nothing says it."""
     with suppress(OSError, ValueError):
         if sys.platform == "darwin":
-            command = "/usr/sbin/sysctl", "-n", "hw.perflevel0.physicalcpu"
-            return int(subprocess.run(command, capture_output=True, check=False).stdout)
+            return int(_sysctl("hw.perflevel0.physicalcpu"))
         fast = allowed & _numbers((DEVICES / "cpu_core/cpus").read_text())  # only of hybrid ones
         siblings = "system/cpu/cpu{}/topology/thread_siblings_list"
         return len({(DEVICES / siblings.format(cpu)).read_text() for cpu in fast})
+    with suppress(OSError, ValueError):  # of ARM: each thread is as fast as the slowest core
+        files = (DEVICES / f"system/cpu/cpu{cpu}/cpu_capacity" for cpu in allowed)
+        speeds = sorted((int(file.read_text()) for file in files), reverse=True)
+        return max(range(1, len(speeds) + 1), key=lambda count: count * speeds[count - 1])
     return 0
 
 
@@ -100,18 +110,36 @@ def cpuinfo() -> str:
 
 
 def processor() -> str:
-    """Return the processor's name."""
+    """Return the processor's name, or its features: Linux has no names for those of ARM."""
     with suppress(OSError):
+        if sys.platform == "darwin":
+            return _sysctl("machdep.cpu.brand_string")
         for line in cpuinfo().splitlines():
-            if line.startswith(("model name", "flags")):
+            if line.startswith(("model name", "flags", "Features")):
                 return f"{platform.machine()} {line.partition(':')[2].strip()}"
     return f"{platform.machine()} {platform.processor()}"
 
 
+def _sysctl(name: str) -> str:
+    command = "/usr/sbin/sysctl", "-n", name
+    return subprocess.run(command, capture_output=True, check=False, text=True).stdout.strip()
+
+
 def is_on_battery() -> bool:
     """Return whether the machine runs on its battery, as far as that is known."""
+    if sys.platform == "linux":  # psutil takes a mouse's battery for the machine's
+        supplies = [path for path in SUPPLIES.glob("*") if _read(path / "scope") != "Device"]
+        batteries = {path for path in supplies if _read(path / "type") == "Battery"}
+        is_plugged = any(_read(path / "online") == "1" for path in {*supplies} - batteries)
+        return not is_plugged and any(_read(path / "status") == "Discharging" for path in batteries)
     import psutil
 
     sensor = getattr(psutil, "sensors_battery", lambda: None)  # not on every system
     battery = sensor()
     return battery is not None and battery.power_plugged is False
+
+
+def _read(file: Path) -> str:
+    with suppress(OSError):
+        return file.read_text().strip()
+    return ""

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -101,6 +102,7 @@ def test_as_many_threads_evaluate_as_others_leave_cores(monkeypatch, cores, seco
 HYBRID = {"cpu_core/cpus": "0-2,4\n"}
 for cpu, siblings in enumerate(["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6", "7"]):
     HYBRID[f"system/cpu/cpu{cpu}/topology/thread_siblings_list"] = f"{siblings}\n"
+ARM = {f"system/cpu/cpu{cpu}/cpu_capacity": f"{414 if cpu < 4 else 1024}\n" for cpu in range(8)}
 
 
 @pytest.mark.parametrize(
@@ -109,6 +111,8 @@ for cpu, siblings in enumerate(["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6", "
         (HYBRID, 8, 3),
         (HYBRID, 3, 2),  # two threads of one core, and another core
         ({**HYBRID, "cpu_core/cpus": "8-9"}, 8, 5),  # it may use no performance core
+        (ARM, 8, 4),
+        (ARM, 5, 5),  # of the fast ones only one, which is slower than all five
         ({}, 8, 5),
         ({}, 4, 4),
     ],
@@ -124,13 +128,25 @@ def test_efficiency_cores_are_not_used_beside_others(tmp_path, monkeypatch, file
     assert machine.compute_cores() == cores
 
 
-@pytest.mark.parametrize(("printed", "cores"), [(b"4\n", 4), (b"", 8)])
+@pytest.mark.parametrize(("printed", "cores"), [("4\n", 4), ("", 8)])
 def test_macos_counts_the_performance_cores_of_apple_silicon(monkeypatch, printed, cores):
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=printed))
     monkeypatch.setattr(psutil, "cpu_count", lambda logical: 8)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(8)}, raising=False)
     assert machine.compute_cores() == cores
+
+
+@pytest.mark.parametrize(
+    ("system", "printed", "name"),
+    [("darwin", "Apple M2\n", "Apple M2"), ("linux", "", f"{platform.machine()} fp asimd")],
+)
+def test_a_processor_of_arm_has_a_name_or_its_features(monkeypatch, system, printed, name):
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=printed))
+    text = "processor\t: 0\nFeatures\t: fp asimd\nCPU part\t: 0xd0b\n"
+    monkeypatch.setattr(machine, "cpuinfo", lambda: text)
+    assert machine.processor() == name
 
 
 @pytest.mark.parametrize(
@@ -166,14 +182,42 @@ def test_a_container_has_the_cores_and_the_memory_of_its_limits(
     assert (machine.compute_cores(), *machine.memory()) == (cores, total, free)
 
 
+MOUSE = {"type": "Battery", "scope": "Device", "status": "Discharging"}
+CHARGER = {"type": "Mains", "online": "1"}
+EMPTYING, FULL = ({"type": "Battery", "status": status} for status in ("Discharging", "Full"))
+
+
+@pytest.mark.parametrize(
+    ("supplies", "says"),
+    [
+        ([], False),
+        ([MOUSE], False),
+        ([MOUSE, EMPTYING], True),
+        ([FULL, EMPTYING, {**CHARGER, "online": "0"}], True),
+        ([EMPTYING, CHARGER], False),
+        ([FULL], False),
+    ],
+)
+def test_a_machine_runs_on_a_battery_of_its_own_that_empties(tmp_path, monkeypatch, supplies, says):
+    for number, supply in enumerate(supplies):
+        for name, value in supply.items():
+            (tmp_path / f"{number}").mkdir(exist_ok=True)
+            (tmp_path / f"{number}" / name).write_text(f"{value}\n")
+    monkeypatch.setattr(machine, "SUPPLIES", tmp_path)
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert machine.is_on_battery() is says
+
+
 @pytest.mark.parametrize(("plugged", "says"), [(True, False), (False, True), (None, False)])
 def test_a_machine_whose_battery_is_not_charged_runs_on_it(monkeypatch, plugged, says):
     battery = SimpleNamespace(power_plugged=plugged)
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
     assert machine.is_on_battery() is says
 
 
 def test_a_machine_without_a_battery_runs_on_none(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(psutil, "sensors_battery", lambda: None, raising=False)
     assert not machine.is_on_battery()
     monkeypatch.delattr(psutil, "sensors_battery")

@@ -12,10 +12,12 @@ import psutil
 import pytest
 
 from models.set_up import steps
+from models.set_up.__main__ import main as set_up
 from models.set_up.steps import SetupStep, StepFailed
 from tests import ROOT
 from tests.patience import WAIT_S
 
+START = "models.set_up.__main__"
 NO_WHEEL = "ERROR: No matching distribution found for ik-llama-cpp-python==0.1.5"
 SLEEP = "import time; time.sleep(600)"
 PARENT = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}]); {SLEEP}"
@@ -82,6 +84,20 @@ def test_a_machine_without_a_wheel_is_told_from_a_failure(ran, tmp_path):
     assert not steps.second_engine()
     has(tmp_path, "ik_llama_cpp")
     assert steps.second_engine()
+
+
+@pytest.mark.parametrize(("system", "tried"), [("linux", [True, False]), ("darwin", [False])])
+def test_on_macos_llama_cpp_is_compiled_and_no_wheel_tried(monkeypatch, system, tried):
+    done = []
+    monkeypatch.setattr(sys, "platform", system)
+    for name in ("environment", "packages"):
+        monkeypatch.setattr(f"{START}.steps.{name}", lambda *_: None)
+    monkeypatch.setattr(f"{START}.packages", lambda *_: None)
+    monkeypatch.setattr(f"{START}.subprocess.call", lambda *_: 0)
+    monkeypatch.setattr(f"{START}.steps.second_engine", lambda: done.append(True))
+    monkeypatch.setattr(f"{START}.steps.llama_cpp", lambda goal, can_wait: done.append(False))
+    set_up("chat")
+    assert done == tried
 
 
 def test_a_wheel_that_does_not_run_on_this_processor_is_taken_away_again(ran, monkeypatch):
