@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 
@@ -15,6 +16,10 @@ from tui.formatting import size
 
 MODES: dict[Mode, str] = {"auto": "guesses auto", "sps": "guesses always", "ars": "guesses off"}
 """The names of the modes, in the order in which a key steps through them."""
+ON_MACOS = "Shift+Tab" if sys.platform == "darwin" else None
+"""The key that goes to the messages where the system takes Ctrl+↑, for Mission Control."""
+TO_MESSAGES = ON_MACOS or "Ctrl+↑"
+"""The key that goes to the messages."""
 
 _SIZE = re.compile(r"(?i)[ae]?\d+(\.\d+)?[bm]")
 _NAME_WORD = re.compile(r"(?i)[a-z]+|[ae]\d+b|\d{4}")

@@ -31,11 +31,11 @@ from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.session_view import ROOMY, ChatWidgets
 from tui.chat.tool_turns import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
-from tui.labels import MODES
+from tui.labels import MODES, ON_MACOS
 from tui.safe import safe
 from tui.widgets.keyline import KeyLine
 
-RACE = "The answer with and without guesses, side by side"
+RACE, MESSAGES = "The answer with and without guesses, side by side", "To the messages"
 NARROW = 80
 """Width in cells from which a conversation fits next to a side panel."""
 BRIEF = 100
@@ -80,7 +80,7 @@ class ChatScreen(ChatWidgets):
         Binding("f7", "form", "JSON answers on/off (schema file)", id="chat.form"),
         Binding("f9", "app.tools", "Tools", id="chat.tools", tooltip="Tools and MCP servers"),
         Binding("ctrl+g", "ghosts", "Wrong guesses", id="chat.ghosts"),
-        Binding("ctrl+up", "turns", "Messages", id="chat.turns", tooltip="To the messages"),
+        Binding("ctrl+up", "turns", "Messages", True, ON_MACOS, id="chat.turns", tooltip=MESSAGES),
         Binding("ctrl+z,u", "undo", "Undo", id="chat.undo", tooltip="Undo a deletion or change"),
         Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest"),
         Binding("ctrl+end", "scroll('end')", "Newest message", id="chat.newest"),

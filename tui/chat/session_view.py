@@ -23,6 +23,7 @@ from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.status import Banner, Status
 from tui.chat.tool_turns import ApprovalTurn, ResultTurn
+from tui.labels import TO_MESSAGES
 from tui.reading import Activity, AnswerProgress
 from tui.safe import safe
 
@@ -223,7 +224,7 @@ class SessionView:
             turn.autofocused = not self.focus_approval
             turn.focus(scroll_visible=False)
         else:  # a key that is pressed now is meant for something else
-            text = "A tool call is waiting for you; Ctrl+↑ goes there."
+            text = f"A tool call is waiting for you; {TO_MESSAGES} goes there."
             self._screen.notify(text, timeout=6, markup=False)
         self.focus_approval = False
 

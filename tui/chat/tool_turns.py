@@ -17,7 +17,7 @@ from assistant.store.values import StoredMessage
 from assistant.tools.values import OfferedTool
 from tui.chat.conversation.turn import Turn, Verb, turns_in
 from tui.chat.conversation.user_turn import shorten
-from tui.labels import access, arguments, call_parts, counted
+from tui.labels import TO_MESSAGES, access, arguments, call_parts, counted
 from tui.safe import safe
 
 LONGEST = 200
@@ -116,9 +116,9 @@ class ResultTurn(Turn):
 
 
 KEYS = "Enter allows it once · c in this conversation · a always · Esc refuses"
-AUTOFOCUSED_KEYS = "Enter allows it once · Esc refuses · Ctrl+↑, then c or a allows more"
+AUTOFOCUSED_KEYS = f"Enter allows it once · Esc refuses · {TO_MESSAGES}, then c or a allows more"
 HERE = "Allow it in this conversation"
-ELSEWHERE = f"Ctrl+↑, then {KEYS}"
+ELSEWHERE = f"{TO_MESSAGES}, then {KEYS}"
 IGNORED_S = 0.6
 """Seconds after it appeared in which keys are ignored: they were meant for something else."""
 

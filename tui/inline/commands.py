@@ -29,7 +29,7 @@ from tui.widgets.lines import MUTED
 
 MAX_LISTED, HELP = 20, 24
 """Conversations that are listed and files that are offered; cells of a command in /help."""
-KEYS = "Esc or Ctrl+C stops an answer. Alt+Enter breaks a line. ↑ and Ctrl+R find old questions."
+KEYS = "Esc or Ctrl+C stops an answer. Ctrl+J breaks a line. ↑ and Ctrl+R find old questions."
 DIFF = {"+": "$text-success", "-": "$text-error", " ": MUTED}
 
 

@@ -6,6 +6,8 @@ Every way out frees the models; the real terminal is covered by the tests with a
 import errno
 import os
 import random
+import runpy
+import sys
 import termios
 from pathlib import Path
 from threading import Thread
@@ -20,6 +22,7 @@ from textual.widgets import Input, OptionList, Static
 from assistant.events import Decoded, Warned
 from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import open_chat
+from tui import labels
 from tui.app.help_screen import HelpScreen
 from tui.app.program import ControlFilter, Program, crash_report
 from tui.app.signals import hang_up_if_gone
@@ -107,6 +110,18 @@ async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(targe
         assert chat.prompt.text == "bc"
         await chat.until(lambda: chat.app.clipboard == "bc")
         assert not chat.app._exit
+
+
+async def test_on_macos_shift_tab_goes_to_the_messages(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Ctrl+↑ opens Mission Control."""
+    async with open_chat(target) as chat:
+        await chat.ask("?")
+        await chat.act("shift+tab")
+        assert chat.focused in chat.screen.conversation.turns
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert runpy.run_path(labels.__file__)["TO_MESSAGES"] == "Shift+Tab"
 
 
 async def test_a_screen_is_closed_once_and_what_is_below_stays(target: Path) -> None:

@@ -16,7 +16,7 @@ from assistant.stats import Stats
 from assistant.store.values import State, StoredMessage
 from tui.chat.conversation.text_view import TextView, whole
 from tui.chat.conversation.turn import Turn, Verb
-from tui.labels import footnote, named_sources
+from tui.labels import TO_MESSAGES, footnote, named_sources
 from tui.safe import one_line, safe
 from tui.widgets.token_styles import legend, styles
 
@@ -131,7 +131,7 @@ class Answer(Turn):
         self._calling.display = False
         if self.record is not None and (name := self.rewritten_file(self.record)):
             self._changed_file = name
-            footnote += f" · Ctrl+↑, a applies it to {name}"
+            footnote += f" · {TO_MESSAGES}, a applies it to {name}"
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
         self.refresh_keys()

@@ -11,6 +11,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin
+from tui.labels import TO_MESSAGES
 from tui.widgets.token_styles import GHOST, Kind, legend, styles
 
 NOVICE = 3
@@ -28,7 +29,7 @@ LEGEND: dict[Kind, str] = {
     Origin.RESIDUAL: "what the large one wrote instead",
 }
 TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
-LESSON = ("Highlighted words", " were guessed right (F1). Plain text: Ctrl+↑, then v.")
+LESSON = ("Highlighted words", f" were guessed right (F1). Plain text: {TO_MESSAGES}, then v.")
 MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
