@@ -235,7 +235,9 @@ class EngineConsole:
 
     def _pause(self, number: int, frame: FrameType | None) -> None:
         """Stop the process at Ctrl-Z, with the cursor visible."""
-        self.console.show_cursor()
+        # Not by the console: the signal may have come while it writes, which cannot be nested.
+        if self.console.is_terminal and not self.console.is_dumb_terminal:
+            os.write(2, b"\x1b[?25h")
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         signal.signal(number, self._pause)

@@ -14,6 +14,7 @@ from assistant.process.wire import Protocol
 from assistant.request import AnyJob
 from assistant.service import EventStream
 from models.errors import Cancelled, ContextFull
+from tests.scripts import printed
 from tui.shell.engine_console import EngineConsole, Stopped
 
 DONE = Compared(())
@@ -130,3 +131,29 @@ def test_a_process_whose_start_is_cancelled_is_nothing_to_report(
     with console.shown():
         console.wait(start())
     assert len(caplog.records) == reports
+
+
+def test_ctrl_z_while_the_console_writes_is_no_error() -> None:
+    """The signal is handled within the write of a buffer, which no other write may enter."""
+    script = """
+import io, os, signal, sys
+from tui.shell.engine_console import EngineConsole
+
+class Interrupted(io.RawIOBase):
+    def writable(self): return True
+    def isatty(self): return True
+    def fileno(self): return 2
+    def write(self, data):
+        os.kill(os.getpid(), signal.SIGTSTP)
+        return len(data)
+
+os.setsid()  # in a session of its own it is not stopped
+os.environ["TERM"] = "xterm"
+sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted()), write_through=True)
+sys.stdin.isatty = lambda: True
+console = EngineConsole("waiting")
+with console._handle_signals():
+    console.console.show_cursor(False)
+print("written")
+"""
+    assert printed(script) == "written\n"
