@@ -39,12 +39,13 @@ class ApiError(Exception):
         return {"error": error}
 
     def renamed(self, names: Mapping[str, str]) -> "ApiError":
-        """Return the error with other names of fields, by these; a path ends at such a field."""
-        text, param = str(self), self.param or ""
-        for name, other in names.items():
-            path = rf"\b{name}(?:\[\d+\]|\.\w+)*"
-            text, param = (re.sub(path, other, words) for words in (text, param))
-        return ApiError(self.status, text, self.code, param or None, self.headers)
+        """Return the error of a field, or of a part of it, under the field's other name, if any."""
+        param = self.param or ""
+        if (other := names.get(re.split(r"\W", param)[0])) is None:
+            return self
+        return ApiError(
+            self.status, str(self).replace(param, other), self.code, other, self.headers
+        )
 
 
 def shortened(text: str, limit: int = LONGEST_NAME) -> str:

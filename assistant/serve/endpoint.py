@@ -117,8 +117,7 @@ class Endpoint:
                 exchange.status, exchange.remark = 499, "stopped"
                 raise
             await _refused(from_failure(STOPPING), exchange)(scope, exchange.receive, exchange.send)
-        # Starlette raises again what it has sent to the client; or the client stopped reading.
-        except Exception:
+        except Exception:  # Starlette has sent it to the client; or the client stopped reading
             pass
         finally:
             if job := self._jobs.pop(exchange, None):

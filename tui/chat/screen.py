@@ -80,7 +80,9 @@ class ChatScreen(ChatWidgets):
         Binding("f7", "form", "JSON answers on/off (schema file)", id="chat.form"),
         Binding("f9", "app.tools", "Tools", id="chat.tools", tooltip="Tools and MCP servers"),
         Binding("ctrl+g", "ghosts", "Wrong guesses", id="chat.ghosts"),
-        Binding("ctrl+up", "turns", "Messages", True, ON_MACOS, id="chat.turns", tooltip=MESSAGES),
+        Binding(
+            "ctrl+up", "turns", "Messages", key_display=ON_MACOS, id="chat.turns", tooltip=MESSAGES
+        ),
         Binding("ctrl+z,u", "undo", "Undo", id="chat.undo", tooltip="Undo a deletion or change"),
         Binding("ctrl+home", "scroll('home')", "Oldest message", id="chat.oldest"),
         Binding("ctrl+end", "scroll('end')", "Newest message", id="chat.newest"),

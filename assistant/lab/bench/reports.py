@@ -8,9 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
-from math import exp, log, sqrt
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ import numpy as np
 from assistant.decoding.lookahead.theory import expected_tokens
 from assistant.lab.bench import plan
 from assistant.lab.bench.answers import ALL, RunAnswer, kinds, matched, sums, together
+from assistant.lab.bench.intervals import geometric_mean, mean, ratio_of_sums, share
 from assistant.lab.table import Cell, Interval, ResultTable
 from assistant.system import System
 from models.engines import PACKAGES
@@ -38,8 +37,6 @@ SWEEP = (
 
 NOTES = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
 """The text below each table."""
-RESAMPLES = 4000
-LEVEL = 0.95
 
 
 def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[ResultTable]:
@@ -96,47 +93,9 @@ def sweep(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Resul
             loop_s = stats.decode_s - stats.draft_s + steps_s
             seconds = mean([TIMED_TOKENS / own.stats.tokens_per_s for own in totals])
             loop_ms, draft_ms = 1000 * loop_s / stats.rounds, 1000 * steps_s / stats.rounds
-            share = stats.tokens_per_eval / (k + 1)
-            rows.append([kind, str(k), seconds, share, loop_ms, draft_ms, stats.acceptance_rate])
+            used = stats.tokens_per_eval / (k + 1)
+            rows.append([kind, str(k), seconds, used, loop_ms, draft_ms, stats.acceptance_rate])
     return [ResultTable("Time by lookahead", SWEEP, rows, NOTES["sweep"], bars=2)]
-
-
-def ratio_of_sums(pairs: Sequence[tuple[float, float]]) -> Interval:
-    """Return the sum of the items' first figures over that of their second ones.
-
-    The interval is that of items drawn again: the percentile interval of Efron 1979.
-    """
-    data = np.asarray(pairs, np.float64)
-    first, second = data.sum(axis=0)
-    if len(data) < 2:
-        return Interval(float(first / second))
-    rng = np.random.default_rng(0)  # the same figures each time a report is made
-    sums = data[rng.integers(len(data), size=(RESAMPLES, len(data)))].sum(axis=1)
-    low, high = np.quantile(sums[:, 0] / sums[:, 1], ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    return Interval(float(first / second), float(low), float(high))
-
-
-def mean(values: Sequence[float]) -> Interval:
-    """Return the mean of a figure of each item."""
-    return ratio_of_sums([(value, 1.0) for value in values])
-
-
-def share(count: int, total: int) -> Interval:
-    """Return `count` of `total` as a share.
-
-    The interval is the score interval of Wilson 1927, which has a width also where all are right.
-    """
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-    middle = (count + z * z / 2) / (total + z * z)
-    half = z * sqrt(count * (total - count) / total + z * z / 4) / (total + z * z)
-    return Interval(count / total, middle - half, middle + half)
-
-
-def geometric_mean(ratios: Sequence[float]) -> Interval:
-    """Return the geometric mean of a ratio of each item."""
-    logs = mean([log(ratio) for ratio in ratios])
-    low, high = (None if bound is None else exp(bound) for bound in (logs.low, logs.high))
-    return Interval(exp(logs.value), low, high)
 
 
 def surroundings(files: Mapping[str, Path]) -> dict[str, Any]:

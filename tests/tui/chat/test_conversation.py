@@ -21,7 +21,7 @@ from tests.tui.chat.turns import (
 )
 from tests.tui.rest import until
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.reader import KEPT, MAX_SHOWN, PAGE
+from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
 from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.user_turn import SHOWN, UserTurn
 

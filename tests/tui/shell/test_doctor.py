@@ -63,14 +63,15 @@ def test_which_engine_runs_the_default_target_is_told_with_the_reason(tiny_targe
 
 
 def test_each_fault_of_the_settings_is_a_finding(unset_home: Path) -> None:
-    assert not [*doctor_command._settings()]
+    def findings() -> list[Finding]:
+        return [found for found in doctor_command.checkup() if found.topic == "settings"]
+
+    assert not findings()
     path = unset_home / "config.toml"
     path.write_text("temprature = 1")
-    (found,) = doctor_command._settings()
+    (found,) = findings()
     assert found.verdict == "note"
     assert 'did you mean "temperature"?' in found.text
     path.write_text("top_p = 0\nctx = 1")
-    verdicts = [
-        (found.verdict, found.text.startswith(str(path))) for found in doctor_command._settings()
-    ]
+    verdicts = [(found.verdict, found.text.startswith(str(path))) for found in findings()]
     assert verdicts == [("bad", True)] * 2

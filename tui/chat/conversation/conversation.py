@@ -18,7 +18,8 @@ from assistant.session.support import Support
 from assistant.store.values import StoredMessage
 from tui.app.textual_private import follows_end
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.reader import OlderTurns, Reader
+from tui.chat.conversation.older_turns import OlderTurns
+from tui.chat.conversation.reader import Reader
 from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.user_turn import Note, UserTurn
 from tui.chat.conversation.welcome import NOVICE, Lesson, Welcome

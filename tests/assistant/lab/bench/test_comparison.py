@@ -7,8 +7,8 @@ import pytest
 
 from assistant.lab.bench import reports
 from assistant.lab.bench.answers import ALL
+from assistant.lab.bench.intervals import geometric_mean, mean, share
 from assistant.lab.bench.plan import Question, interleaved, sweep_systems, systems
-from assistant.lab.bench.reports import geometric_mean, mean
 from assistant.lab.table import Interval
 from assistant.request import Sampling
 from models.errors import UsageError
@@ -35,9 +35,9 @@ def test_a_gap_is_filled_right_if_the_first_line_is_what_stood_there():
 
 
 def test_a_share_has_an_interval_with_a_width_where_all_are_right():
-    assert reports.share(6, 6) == Interval(1.0, pytest.approx(0.6097, abs=1e-4), pytest.approx(1.0))
+    assert share(6, 6) == Interval(1.0, pytest.approx(0.6097, abs=1e-4), pytest.approx(1.0))
     half = Interval(0.5, pytest.approx(0.2366, abs=1e-4), pytest.approx(0.7634, abs=1e-4))
-    assert reports.share(5, 10) == half
+    assert share(5, 10) == half
 
 
 def test_ratio_is_the_geometric_mean_over_questions_and_repeats_are_added_up():
