@@ -7,10 +7,11 @@ app, and wrong where the app only waits for its turn.
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures.thread import _worker
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from math import inf
+from random import Random
 from threading import Condition
 from time import thread_time
 from typing import Any
@@ -19,6 +20,8 @@ import textual.app
 import textual.pilot
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.message import Message
+from textual.message_pump import MessagePump
 from textual.notifications import Notification
 from textual.pilot import Pilot
 from textual.worker import WorkerCancelled
@@ -70,6 +73,23 @@ async def calm(pilot: Pilot[Any]) -> None:
             await pilot.app.workers.wait_for_complete(waiting)
         await pilot.pause(0.15)
         seen.append(pilot.app.export_screenshot())
+
+
+@contextmanager
+def late_messages(seed: int) -> Iterator[None]:
+    """Deliver a quarter of all messages late, as on a machine whose cores are busy."""
+    random, dispatch = Random(seed), MessagePump._dispatch_message
+
+    async def dispatch_late(pump: MessagePump, message: Message) -> None:
+        if random.random() < 0.25:
+            await asyncio.sleep(random.choice((0, 0, 0.001, 0.005, 0.02)))
+        await dispatch(pump, message)
+
+    MessagePump._dispatch_message = dispatch_late  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        MessagePump._dispatch_message = dispatch  # type: ignore[method-assign]
 
 
 def working(loop: Any) -> bool:

@@ -4,12 +4,15 @@ import asyncio
 import re
 from dataclasses import replace
 
+import pytest
+
 from assistant.events import Stats, Step, Trace
 from assistant.store.values import Attachment
 from tests.tui.chat.turns import (
     RESIDUAL,
     Shown,
     answer,
+    characters,
     ghost,
     open_page,
     question,
@@ -19,7 +22,7 @@ from tests.tui.chat.turns import (
     token,
     user_turns,
 )
-from tests.tui.rest import until
+from tests.tui.rest import late_messages, until
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
 from tui.chat.conversation.text_view import TextView
@@ -164,6 +167,26 @@ async def test_the_oldest_turns_are_mounted_without_those_in_between() -> None:
         await page.settle()
         assert page.view.turns[-1].text == "next"
         assert len(page.view.turns) <= MAX_SHOWN
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_keys_and_hits_arrive_when_turns_are_laid_out_late(seed: int) -> None:
+    async with open_page(*talk(90)) as page:
+        with late_messages(seed):
+            page.view.focus_last()
+            page.at_once("home")
+            await until(page.pilot, lambda: page.app.focused is page.view.turns[0])
+            await until(page.pilot, lambda: "question 1 " in page.text)
+            page.view.reader.find(50, ["lines"])
+            await until(page.pilot, lambda: "answer 50" in page.text)
+            turn = next(turn for turn in page.view.turns if turn.text.startswith("answer 50"))
+            view = turn.query_one(TextView)
+            await until(page.pilot, lambda: ("l", "reverse") in characters(view))
+            page.at_once(*["ctrl+up"] * 12)
+            await until(page.pilot, lambda: "answer 38" in page.text)
+        await page.settle()
+        assert page.app.focused in page.view.turns
+        assert "answer 38" in page.text
 
 
 async def test_new_text_below_is_hinted_at_without_scrolling() -> None:

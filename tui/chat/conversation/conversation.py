@@ -78,6 +78,8 @@ class Conversation(VerticalScroll):
     def on_mount(self) -> None:
         """Stay at the end when turns are added."""
         self.anchor()
+        layouts = self.screen.screen_layout_refresh_signal
+        layouts.subscribe(self, lambda _: self.reader.laid_out(), immediate=True)
 
     def compose(self) -> ComposeResult:
         """Lay out the hint; the turns are mounted once the store is open."""

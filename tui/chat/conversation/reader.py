@@ -1,6 +1,7 @@
 """The reader's position in a conversation, which layouts do not move."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
@@ -23,6 +24,7 @@ class Reader:
         self._view, self._older = view, older
         self._top: tuple[Widget, int] | None = None  # the widget at the top, its lines above that
         self._position: int | None = None  # in its text, of the line at the top
+        self._goal: tuple[Turn, Callable[[], None]] | None = None  # not laid out yet; what follows
         self.returning = False
         """Whether `restore` is scrolling."""
 
@@ -62,15 +64,30 @@ class Reader:
             if turn.record is not None and turn.record.id == message:
                 # Immediately: the next key must not go to a neighbour of a removed turn.
                 self._view.screen.set_focus(turn, scroll_visible=False)
-                self._view.call_after_refresh(self.reveal, turn, -1)
-                self._view.call_after_refresh(self._mark, turn, words)
+                self._once_laid_out(turn, partial(self._show, turn, words))
                 return
         if (index := self._older().index(message)) >= 0:
             self._older().mount_around(index)
             self.find(message, words)
 
-    def _mark(self, turn: Turn, words: Sequence[str]) -> None:
-        """Mark words in a turn, and scroll to the first of them."""
+    def _once_laid_out(self, turn: Turn, action: Callable[[], None]) -> None:
+        """Do something now, or after the first layout that a new turn is part of.
+
+        `call_after_refresh` is too early where messages wait in queues: it precedes that layout.
+        """
+        self._goal = turn, action
+        if turn.is_mounted and turn.virtual_region:
+            self.laid_out()
+
+    def laid_out(self) -> None:
+        """Do what a new turn was waited for, once a layout has placed all of it."""
+        if self._goal is not None and self._goal[0].is_mounted:
+            self._view.call_next(self._goal[1])
+            self._goal = None
+
+    def _show(self, turn: Turn, words: Sequence[str]) -> None:
+        """Scroll to a turn, and to the first of some words, which are marked."""
+        self.reveal(turn, -1)
         for text in turn.query(TextView):
             if words and (position := text.mark(words)) is not None:
                 line = _offset(text, self._view) + text.line_at(position)
@@ -113,8 +130,11 @@ class Reader:
         older.mount_around(0) if direction < 0 else older.close_gap()
         turn = turns_in(self._view)[0 if direction < 0 else -1]
         self._view.screen.set_focus(turn, scroll_visible=False)
-        ends = (self.reveal, turn, 1) if direction < 0 else (self._view.anchor,)
-        self._view.call_after_refresh(*ends)
+        if direction < 0:
+            self._once_laid_out(turn, partial(self.reveal, turn, 1))
+        else:
+            self._goal = None
+            self._view.call_after_refresh(self._view.anchor)
         return True
 
     def _go_to_neighbour(self, direction: int) -> bool:
@@ -125,12 +145,11 @@ class Reader:
         if (index < 0 and older.mount_older()) or (
             index == len(older.above) and older.mount_below()
         ):
-            self._view.call_after_refresh(self._go_to_neighbour, direction)
-            return True
+            return self._go_to_neighbour(direction)
         if not 0 <= index < len(turns):
             return False
         screen.set_focus(turns[index], scroll_visible=False)
-        self.reveal(turns[index], direction)
+        self._once_laid_out(turns[index], partial(self.reveal, turns[index], direction))
         return True
 
 
