@@ -85,7 +85,7 @@ def late_messages(seed: int) -> Iterator[None]:
             await asyncio.sleep(random.choice((0, 0, 0.001, 0.005, 0.02)))
         await dispatch(pump, message)
 
-    MessagePump._dispatch_message = dispatch_late  # type: ignore[method-assign]
+    MessagePump._dispatch_message = dispatch_late  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
