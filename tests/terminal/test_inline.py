@@ -21,11 +21,11 @@ from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 from tests.terminal.recording import customised
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, TINY, Terminal, shell
-from tui.chat.conversation.text_layout import TextLayout
 from tui.inline.chat import WELCOME
 from tui.inline.program import is_vi
 from tui.inline.terminal import LONG_PASTE, PROMPT
 from tui.safe import safe
+from tui.text.text_layout import TextLayout
 
 CTRL_D = "\x04"
 OPENED: list[Terminal] = []

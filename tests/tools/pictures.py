@@ -22,8 +22,8 @@ from assistant.settings.settings import Settings
 from assistant.tools.values import ToolSettings
 from tests import ROOT
 from tui.app.app import SpecchatApp
+from tui.chat.conversation.tool_turns import ApprovalTurn
 from tui.chat.conversation.welcome import SUGGESTIONS
-from tui.chat.tool_turns import ApprovalTurn
 from tui.race.lanes import line_up, parse
 from tui.race.screen import RaceApp
 from tui.shell.edit_session import EditSession, rewrites

@@ -27,7 +27,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
         "tui.chat.prompt.file_search.SEARCH_LIMIT_S",
     ):
         monkeypatch.setattr(limit, WAIT_S)
-    monkeypatch.setattr("tui.chat.tool_turns.IGNORED_S", 0.0)
+    monkeypatch.setattr("tui.chat.conversation.tool_turns.IGNORED_S", 0.0)
 
 
 @pytest.fixture(scope="session")

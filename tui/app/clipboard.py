@@ -93,7 +93,7 @@ def run(tool: CopyCommand, text: str) -> str:
 
 def code_blocks(markdown: str) -> tuple[str, ...]:
     """Return the code blocks of a text in order, without their fences, as they were written."""
-    from tui.chat.conversation.markdown_reading import parser  # after the first frame: 15 ms
+    from tui.text.markdown_reading import parser  # after the first frame: 15 ms
 
     blocks = parser().parse(markdown)
     code = (block.content for block in blocks if block.type in ("fence", "code_block"))

@@ -16,8 +16,8 @@ from textual.widgets import Static
 from assistant.events import Origin
 from tui.chat.conversation.welcome import LEGEND
 from tui.safe import safe
+from tui.text.token_styles import NAMES, Kind, styles
 from tui.widgets.dialog import Dialog
-from tui.widgets.token_styles import NAMES, Kind, styles
 
 UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
 """Commands of Textual that the app's keys cover, or that are useless here."""

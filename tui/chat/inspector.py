@@ -21,9 +21,9 @@ from assistant.session.citing import copied_from
 from assistant.store.values import Attachment
 from tui.chat.token_facts import InspectedToken, entries, facts
 from tui.safe import one_line, safe
+from tui.text.token_styles import BASICS, legend, styles
 from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Lines
-from tui.widgets.token_styles import BASICS, legend, styles
 
 WIDE = 110
 """Width in cells from which the facts are beside the tokens, not below them."""

@@ -14,8 +14,8 @@ from tui.formatting import MISSING, bar, level, shares, sparkline
 from tui.labels import constraint_figures
 from tui.outlook import Outlook, outlook
 from tui.safe import one_line, safe
+from tui.text.token_styles import NAMES
 from tui.widgets.lines import MUTED, Lines, pair, paragraph
-from tui.widgets.token_styles import NAMES
 
 WIDTH = 40
 PERIOD_S = 0.25

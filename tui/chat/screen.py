@@ -22,6 +22,7 @@ from tui.chat.chat_controller import ChatController
 from tui.chat.chat_list import ChatList
 from tui.chat.chat_rows import ChatRows
 from tui.chat.conversation.conversation import Conversation
+from tui.chat.conversation.tool_turns import ApprovalTurn
 from tui.chat.conversation.turn import Turn, TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.panel import FiguresPanel
@@ -29,7 +30,6 @@ from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.session_view import ROOMY, ChatWidgets
-from tui.chat.tool_turns import ApprovalTurn
 from tui.chat.turn_actions import TurnActions
 from tui.labels import MODES, ON_MACOS
 from tui.safe import safe

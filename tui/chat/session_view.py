@@ -17,12 +17,12 @@ from models.errors import StorageError
 from tui.chat.chat_list import ChatList
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation
+from tui.chat.conversation.tool_turns import ApprovalTurn, ResultTurn
 from tui.chat.conversation.turn import Turn
 from tui.chat.panel import FiguresPanel
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.status import Banner, Status
-from tui.chat.tool_turns import ApprovalTurn, ResultTurn
 from tui.labels import TO_MESSAGES
 from tui.reading import Activity, AnswerProgress
 from tui.safe import safe

@@ -12,8 +12,8 @@ from assistant.events import Alternative, Origin, RejectedToken, Step, Token, Tr
 from tui.chat.panel import SOURCES
 from tui.formatting import MISSING, bar
 from tui.safe import safe
+from tui.text.token_styles import GHOST, NAMES, Kind, kind
 from tui.widgets.lines import MUTED, pair, paragraph
-from tui.widgets.token_styles import GHOST, NAMES, Kind, kind
 
 UNTESTED = "A guess, never checked: an earlier one was wrong."
 THROWN_AWAY = "A wrong guess: the answer continued without it."

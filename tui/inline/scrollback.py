@@ -19,15 +19,15 @@ from assistant.session.support import check
 from assistant.store.values import StoredMessage
 from tui.app.themes import legible
 from tui.chat.conversation.answer import footer_lines
-from tui.chat.conversation.fragment import plain
-from tui.chat.conversation.text_view import whole
 from tui.chat.status import State, line
 from tui.inline.streaming_text import StreamingText
 from tui.labels import access, arguments, call_parts, counted, model_name
 from tui.reading import Activity, AnswerProgress
 from tui.safe import one_line, safe
+from tui.text.fragment import plain
+from tui.text.text_view import whole
+from tui.text.token_styles import COLOURED, PLAIN, runs_of
 from tui.widgets.lines import MUTED
-from tui.widgets.token_styles import COLOURED, PLAIN, runs_of
 
 QUESTION, NOTE, ERROR = "bold $accent", "$text-warning", "bold $text-error"
 LIGHT = ("7", "15")

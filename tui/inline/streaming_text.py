@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from tui.chat.conversation.fragment import Fragment
-from tui.chat.conversation.text_layout import TextLayout
-from tui.widgets.token_styles import Run, Styles, TokenKinds
+from tui.text.fragment import Fragment
+from tui.text.text_layout import TextLayout
+from tui.text.token_styles import Run, Styles, TokenKinds
 
 
 class StreamingText:

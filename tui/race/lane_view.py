@@ -9,12 +9,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from assistant.events import Decoded, Failed, Ready, Step
-from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.thought import Thought
 from tui.formatting import bar
 from tui.labels import model_name
 from tui.race.recorded import HEADERS, RecordedLane, table
 from tui.safe import safe
+from tui.text.text_view import TextView
 
 GAP = "  "
 MIN_BAR, MAX_BAR = 6, 48

@@ -18,14 +18,14 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.app.textual_private import ClosedOnce
-from tui.chat.conversation.text_view import TextView
 from tui.chat.status import progress
 from tui.formatting import gauge
 from tui.race.lane_view import Board, LaneView
 from tui.race.recorded import RecordedLane, RecordedRace, pays, turns, verdict
 from tui.safe import safe
+from tui.text.text_view import TextView
+from tui.text.token_styles import BASICS, legend, styles
 from tui.widgets.keyline import KeyLine
-from tui.widgets.token_styles import BASICS, legend, styles
 
 MIN_LANE_WIDTH = 26  # cells that a lane needs beside another one
 MIN_STACKING_HEIGHT = 14

@@ -25,11 +25,11 @@ from tests.tui.chat.turns import RESIDUAL, ghost, token
 from tui.app import help_screen
 from tui.app.help_screen import HelpScreen, readable
 from tui.chat import dialogs
+from tui.chat.conversation.tool_turns import KEYS
 from tui.chat.conversation.turn import Turn
 from tui.chat.prompt.prompt import CHOOSING, PICKING
 from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.screen import ChatScreen
-from tui.chat.tool_turns import KEYS
 from tui.race.screen import RaceScreen
 from tui.widgets.entry_screen import EntryLine
 from tui.widgets.keyline import ORDER, KeyLine

@@ -5,10 +5,10 @@ from textual.style import Style
 
 from assistant.settings.settings import THEMES
 from tui.app.program import Program
-from tui.chat.conversation.formatted_text import CODE, HEADING, SyntaxTheme
-from tui.chat.conversation.fragment import DRAWN
 from tui.models.model_list import STYLES
-from tui.widgets.token_styles import COLOURED, GHOST
+from tui.text.formatted_text import CODE, HEADING, SyntaxTheme
+from tui.text.fragment import DRAWN
+from tui.text.token_styles import COLOURED, GHOST
 
 READ, SEEN = 4.5, 3.0
 """Contrasts of text, and of what is struck out, or is a line."""

@@ -25,8 +25,8 @@ from tests.tui.chat.turns import (
 from tests.tui.rest import late_messages, until
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
-from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.user_turn import SHOWN, UserTurn
+from tui.text.text_view import TextView
 
 
 async def test_a_long_model_name_is_cut_before_date_and_branch() -> None:

@@ -6,7 +6,7 @@ from assistant.events import Stats, Step
 from tests.tui.chat.chat_driver import open_chat
 from tests.tui.chat.turns import TARGET, answer, open_page, round_of, text_of, token
 from tui.chat.conversation.thought import Thought
-from tui.widgets.token_styles import COLOURED, THOUGHT, kind
+from tui.text.token_styles import COLOURED, THOUGHT, kind
 
 
 def thought(text: str) -> Step:

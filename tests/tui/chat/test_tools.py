@@ -8,8 +8,14 @@ from assistant.request import ToolCall
 from assistant.tools.values import ToolResult, tool_result
 from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.chat.conversation.tool_turns import (
+    AUTOFOCUSED_KEYS,
+    ELSEWHERE,
+    KEYS,
+    ApprovalTurn,
+    ResultTurn,
+)
 from tui.chat.dialogs import ToolsScreen
-from tui.chat.tool_turns import AUTOFOCUSED_KEYS, ELSEWHERE, KEYS, ApprovalTurn, ResultTurn
 from tui.widgets.entry_screen import EntryScreen
 
 
@@ -93,7 +99,7 @@ async def test_the_line_of_a_failed_call_has_the_reason(endless: Path) -> None:
 
 async def test_keys_typed_for_the_prompt_approve_nothing(endless: Path, monkeypatch) -> None:
     async with open_calling(endless) as chat:
-        monkeypatch.setattr("tui.chat.tool_turns.IGNORED_S", 3600.0)
+        monkeypatch.setattr("tui.chat.conversation.tool_turns.IGNORED_S", 3600.0)
         turn = await chat.call((READ,))
         await chat.press("enter", "y", "a", "escape")
         assert (chat.box.called, chat.asking) == ([], [turn])

@@ -13,9 +13,9 @@ from assistant.store.values import StoredMessage
 from tests.tui.driver import Driver
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation
-from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.user_turn import UserTurn
+from tui.text.text_view import TextView
 from tui.widgets.keyline import ORDER
 
 DRAFT, RESIDUAL, TARGET = Origin.DRAFT, Origin.RESIDUAL, Origin.TARGET

@@ -6,9 +6,9 @@ import pytest
 
 from assistant.events import Origin
 from tests.patience import examples
-from tui.chat.conversation.text_layout import TextLayout
 from tui.inline.streaming_text import StreamingText
-from tui.widgets.token_styles import COLOURED
+from tui.text.text_layout import TextLayout
+from tui.text.token_styles import COLOURED
 
 BLOCKS = (
     "# A heading", "A paragraph of words " * 9, "- one\n- two of **bold** words " + "and more " * 9,

@@ -23,11 +23,11 @@ from assistant.events import (
 from assistant.request import EngineArgs, Message, Race, Request
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
-from tui.chat.conversation.text_view import TextView
 from tui.race.lane_view import LaneView
 from tui.race.lanes import duel, line_up, parse
 from tui.race.screen import RaceApp
 from tui.safe import safe
+from tui.text.text_view import TextView
 from tui.widgets.keyline import KeyLine
 
 SETTINGS = replace(TINY, max_tokens=40)

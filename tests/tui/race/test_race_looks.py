@@ -12,8 +12,8 @@ from assistant.settings.settings import Settings
 from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import RACE, WORDS, Recorded, ready
 from tests.tui.rest import calm, until
-from tui.chat.conversation.text_view import TextView
 from tui.race.screen import RaceApp
+from tui.text.text_view import TextView
 
 
 async def outcome(pilot: Pilot[None]) -> None:

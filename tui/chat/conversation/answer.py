@@ -14,11 +14,11 @@ from assistant.events import CallDelta, Origin, Step, Trace
 from assistant.session.support import Support, wrong_citations
 from assistant.stats import Stats
 from assistant.store.values import State, StoredMessage
-from tui.chat.conversation.text_view import TextView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import TO_MESSAGES, footnote, named_sources
 from tui.safe import one_line, safe
-from tui.widgets.token_styles import legend, styles
+from tui.text.text_view import TextView, whole
+from tui.text.token_styles import legend, styles
 
 if TYPE_CHECKING:  # it is imported when an answer has one, after the first frame
     from tui.chat.conversation.thought import Thought

@@ -20,11 +20,11 @@ from tui.app.textual_private import follows_end
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import OlderTurns
 from tui.chat.conversation.reader import Reader
+from tui.chat.conversation.tool_turns import ResultTurn
 from tui.chat.conversation.turn import Turn, turns_in
 from tui.chat.conversation.user_turn import Note, UserTurn
 from tui.chat.conversation.welcome import NOVICE, Lesson, Welcome
-from tui.chat.tool_turns import ResultTurn
-from tui.widgets.token_styles import kind
+from tui.text.token_styles import kind
 
 HINT = " ↓ new text below "
 

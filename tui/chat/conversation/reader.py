@@ -7,8 +7,8 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 
 from tui.chat.conversation.older_turns import OlderTurns
-from tui.chat.conversation.text_view import TextView
 from tui.chat.conversation.turn import Turn, turns_in
+from tui.text.text_view import TextView
 
 STEP = 3
 """Lines that an arrow key scrolls within a turn that is longer than the screen."""

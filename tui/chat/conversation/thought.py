@@ -8,9 +8,9 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Stats, Step
-from tui.chat.conversation.text_view import TextView, whole
 from tui.labels import counted
 from tui.safe import safe
+from tui.text.text_view import TextView, whole
 
 LAST = 160
 """Characters of the end of a thought that may be shown while it grows."""

@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from assistant.store.values import Attachment, StoredMessage
-from tui.chat.conversation.text_view import TextView, whole
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import byte_size
 from tui.safe import one_line, safe
+from tui.text.text_view import TextView, whole
 
 SHOWN = 3000
 """Characters of a turn that are shown; a pasted book would make every layout slow."""

@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from assistant.events import Origin
 from tui.labels import TO_MESSAGES
-from tui.widgets.token_styles import GHOST, Kind, legend, styles
+from tui.text.token_styles import GHOST, Kind, legend, styles
 
 NOVICE = 3
 """Questions after which no suggestions are shown."""

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 
 from tui.app.textual_private import divide_line
-from tui.widgets.token_styles import COLOURED, GHOST
+from tui.text.token_styles import COLOURED, GHOST
 
 DRAWN = "$foreground-muted"
 """The style of frames, bullets and rules: they are drawn, and are not in the source."""

@@ -15,7 +15,7 @@ from textual.highlight import (
     highlight,
 )
 
-from tui.chat.conversation.fragment import (
+from tui.text.fragment import (
     DRAWN,
     BlockPart,
     Fragment,
@@ -27,7 +27,7 @@ from tui.chat.conversation.fragment import (
     joined,
     with_ghosts,
 )
-from tui.chat.conversation.markdown_reading import Block
+from tui.text.markdown_reading import Block
 
 STYLES = {"em_open": "italic", "strong_open": "bold", "s_open": "strike"}
 HEADING, CODE = "bold $text-accent", "$text-accent"

@@ -19,11 +19,11 @@ from textual.widget import Widget
 
 from assistant.events import Origin, Step, Token
 from tui.app.textual_private import paint
-from tui.widgets.token_styles import GHOST, Kind, Run, TokenKinds, runs_of, styles
+from tui.text.token_styles import GHOST, Kind, Run, TokenKinds, runs_of, styles
 
 if TYPE_CHECKING:  # Markdown is imported after the first frame
-    from tui.chat.conversation.fragment import Fragment
-    from tui.chat.conversation.text_layout import TextLayout
+    from tui.text.fragment import Fragment
+    from tui.text.text_layout import TextLayout
 
 PERIOD, SHARE = 1 / 26, 10
 """Seconds between two repaints; the pause after one is also `SHARE` times its duration, because a
@@ -202,7 +202,7 @@ class TextView(Widget):
             self.refresh(layout=True)
 
     def _lay_out(self, width: int) -> None:
-        from tui.chat.conversation.text_layout import TextLayout
+        from tui.text.text_layout import TextLayout
 
         ansi, dark = self.app.native_ansi_color, self.app.current_theme.dark
         self._layout = TextLayout(width, self._formatted, ansi, dark)

@@ -5,9 +5,9 @@ import itertools
 import pytest
 
 from tests.patience import ALL
-from tests.tui.chat.documents import documents, seen
 from tests.tui.chat.turns import Shown, answer, open_page
-from tui.chat.conversation.text_view import TextView
+from tests.tui.text.documents import documents, seen
+from tui.text.text_view import TextView
 
 VERBATIM = [
     "391.", "1.", "7)", "-", "+", "*", "***", "---", "_ _ _", "- - -", "- -", "1. -", "#", "##",

@@ -8,10 +8,10 @@ import pytest
 from textual.content import Content
 
 from tests.patience import ALL
-from tests.tui.chat.documents import UNSEEN, documents, seen
-from tui.chat.conversation.fragment import Fragment
-from tui.chat.conversation.text_layout import MAX_BLOCK, TextLayout
-from tui.widgets.token_styles import GHOST, Run
+from tests.tui.text.documents import UNSEEN, documents, seen
+from tui.text.fragment import Fragment
+from tui.text.text_layout import MAX_BLOCK, TextLayout
+from tui.text.token_styles import GHOST, Run
 
 ALPHABET = ["a", "bc", "defghijklmnop", " ", "  ", "\n", "\t", "日本", "é", "e\u0301", "-", "👍"]
 WIDTHS = (2, 3, 5, 12, 40)

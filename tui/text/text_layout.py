@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tui.chat.conversation.formatted_text import Formatter
-from tui.chat.conversation.fragment import Fragment, Ghosts, breaks, drawn, plain, with_ghosts
-from tui.chat.conversation.markdown_reading import Block, read
-from tui.widgets.token_styles import GHOST, Run
+from tui.text.formatted_text import Formatter
+from tui.text.fragment import Fragment, Ghosts, breaks, drawn, plain, with_ghosts
+from tui.text.markdown_reading import Block, read
+from tui.text.token_styles import GHOST, Run
 
 MAX_BLOCK, MAX_WORD = 8_000, 2_000
 """Characters of the longest block and the longest word that are laid out together. A text is not

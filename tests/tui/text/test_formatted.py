@@ -13,7 +13,7 @@ from tests.tui.chat.turns import answer, characters, open_page, question, round_
 from tests.tui.rest import until
 from tui.app.themes import legible
 from tui.chat.conversation.answer import Answer
-from tui.widgets.token_styles import COLOURED
+from tui.text.token_styles import COLOURED
 
 CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
 
