@@ -9,7 +9,6 @@ folder, and are rebuilt from the store, so deleted answers leave them.
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,12 +34,13 @@ def clear() -> None:
     Raises:
         StorageError: one cannot be removed.
     """
-    with suppress(FileNotFoundError):
+    try:
         for path in folder().iterdir():
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise StorageError(f"{path} cannot be removed ({error.strerror}).") from error
+            path.unlink(missing_ok=True)
+    except (FileNotFoundError, NotADirectoryError):  # there are none
+        pass
+    except OSError as error:
+        raise StorageError(f"{error.filename} cannot be removed ({error.strerror}).") from error
 
 
 def recalled(model: str) -> list["Tables"]:

@@ -354,7 +354,7 @@ async def test_a_context_that_is_larger_than_the_models_is_said_to_be_that(pair:
 
 
 async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monkeypatch) -> None:
-    async with open_chat(*pair) as chat:
+    async with open_chat(*pair, learn=False) as chat:  # which cannot be kept either, and says so
         (Path(os.environ["SPECCHAT_HOME"]) / "file").touch()
         monkeypatch.setenv("SPECCHAT_HOME", os.environ["SPECCHAT_HOME"] + "/file")
         chat.app._use_layers(chat.app.layers.choose(ghosts=True))

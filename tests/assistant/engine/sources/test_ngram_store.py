@@ -73,6 +73,12 @@ def test_forgetting_leaves_no_file(store):
     assert known() is None
 
 
+def test_forgetting_in_a_home_that_is_a_file_has_nothing_to_remove(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "file"))
+    ngram_store.clear()
+
+
 def test_only_so_many_tokens_are_read(store, monkeypatch):
     monkeypatch.setattr(ngram_store, "MAX_TOKENS", 2 * len(ANSWER) - 1)
     for _ in range(5):
