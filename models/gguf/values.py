@@ -181,13 +181,13 @@ _KINDS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
 @contextmanager
 def open_stream(path: Path) -> Iterator[Stream]:
     """Open a GGUF file after its magic number; a `ModelError` says what is wrong."""
-    with _open(path) as file:
-        try:
+    try:
+        with _open(path) as file:
             yield Stream(file, 4)
-        except Malformed as error:
-            raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
-        except OSError as error:
-            raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
+    except Malformed as error:
+        raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _open(path: Path) -> BinaryIO:

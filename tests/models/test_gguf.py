@@ -1,5 +1,6 @@
 """`gguf`: the headers of sound files, and the refusal of malformed ones in a sentence."""
 
+import errno
 import os
 import struct
 import tracemalloc
@@ -235,3 +236,12 @@ def test_a_header_of_gigabytes_that_are_no_more_than_a_hole_takes_no_memory(tmp_
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 200_000_000
+
+
+def test_a_disk_that_cannot_be_read_is_named_in_a_sentence(model, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "pread", fail)
+    with pytest.raises(ModelError, match=f"{model} cannot be read: Input/output error."):
+        read(model)

@@ -19,7 +19,6 @@ from assistant.settings.settings import DEFAULT, THEMES, Settings, SettingSource
 from models.errors import ModelMissing, SpecchatError, StorageError, UsageError
 from tui.app.program import Program
 from tui.app.signals import hang_up_if_gone
-from tui.app.textual_private import Palette
 from tui.chat.screen import ChatScreen
 from tui.safe import safe
 
@@ -205,11 +204,6 @@ class SpecchatApp(Program):
         self.use_theme(self.settings)
         if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
             self.look_for_models()
-
-    def action_command_palette(self) -> None:
-        """Show the palette."""
-        if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Add the named keys of the screen to the palette."""

@@ -19,7 +19,7 @@ from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
-from textual.theme import BUILTIN_THEMES
+from textual.theme import BUILTIN_THEMES, ThemeProvider
 from textual.widgets import Input, TextArea
 
 from assistant.request import AnyJob
@@ -27,7 +27,7 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.signals import release_on_resume, signals_leave
 from tui.app.terminal_input import Burst
-from tui.app.textual_private import driver_of, keys_of, uncaught, use_paste_parser
+from tui.app.textual_private import Palette, driver_of, keys_of, uncaught, use_paste_parser
 from tui.app.themes import legible
 from tui.safe import DEBUG, bug_report, one_line, safe
 from tui.settings.editor import edit_file
@@ -230,6 +230,15 @@ class Program(App[None]):
         except OSError as error:
             message = f"No screenshot: {folder} cannot be written ({error.strerror})."
         self.notify(one_line(message), timeout=10, markup=False)
+
+    def action_command_palette(self) -> None:
+        """Show the palette."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def search_themes(self) -> None:
+        """Show the themes in a palette."""
+        self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     def action_help(self) -> None:
         """Open the help page."""
