@@ -50,7 +50,8 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
     try:
         text_file.replace(file.path, file.data, new)
     except StorageError:
-        pending.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that may not be written keeps it
+            pending.unlink()
         raise
     with suppress(OSError):  # it is found under the other name, too
         pending.replace(stored)
@@ -62,7 +63,7 @@ def undo(path: Path) -> None:
 
     Raises:
         UsageError: no version is saved, or it has changed since.
-        StorageError: it cannot be written.
+        StorageError: it cannot be read or written.
     """
     now = text_file.read(path)
     version = _last(path, now.data)
@@ -118,7 +119,8 @@ def undo_patch(path: Path) -> bytes:
     """Return the patch that undoes the last edit of a file.
 
     Raises:
-        UsageError: no version is saved, or it cannot be read.
+        UsageError: no version is saved.
+        StorageError: it cannot be read.
     """
     now = text_file.read(path).data
     return patch(path, now, _last(path, now).before)
@@ -130,7 +132,11 @@ def _last(path: Path, now: bytes) -> Version:
     A killed program may have left further versions, of edits that were done or not.
     """
     stored, versions = _stored_path(path), list[Version]()
-    for version_path in sorted(stored.parent.glob(f"{stored.name}*")):
+    try:
+        paths = sorted(stored.parent.glob(f"{stored.name}*"))
+    except OSError as error:
+        raise StorageError(f"{stored.parent} cannot be read: {error.strerror}.") from error
+    for version_path in paths:
         with suppress(OSError, msgspec.MsgspecError), disk.open_regular(version_path) as saved:
             versions.append(msgspec.msgpack.decode(saved.read(), type=Version))
     if not versions:

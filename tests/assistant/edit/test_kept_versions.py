@@ -115,8 +115,18 @@ def test_a_write_that_fails_leaves_the_edit_before_to_be_taken_back(path, monkey
     assert path.read_text() == "old\n"
 
 
-def refuse(*_):
+def refuse(*_, **__):
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("call", ["scandir", "unlink"])
+def test_a_disk_that_fails_is_named_and_the_file_is_intact(path, monkeypatch, call):
+    write(path, b"new\n")
+    monkeypatch.setattr(text_file.shutil, "copystat", refuse)
+    monkeypatch.setattr(os, call, refuse)
+    with pytest.raises(StorageError, match=r"cannot be (read|written): No space left"):
+        kept_versions.undo(path)
+    assert path.read_text() == "new\n"
 
 
 KILLED = """
