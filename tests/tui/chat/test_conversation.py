@@ -8,6 +8,7 @@ import pytest
 
 from assistant.events import Stats, Step, Trace
 from assistant.store.values import Attachment
+from models.errors import StorageError
 from tests.tui.chat.turns import (
     RESIDUAL,
     Shown,
@@ -187,6 +188,17 @@ async def test_keys_and_hits_arrive_when_turns_are_laid_out_late(seed: int) -> N
         await page.settle()
         assert page.app.focused in page.view.turns
         assert "answer 38" in page.text
+
+
+async def test_an_answer_whose_rounds_cannot_be_read_is_shown_without_colours() -> None:
+    def damaged(_: int) -> Trace:
+        raise StorageError("chats.db is damaged.")
+
+    async with open_page() as page:
+        page.view.trace = damaged
+        page.view.open([question(1), answer(2)])
+        await page.settle()
+        assert "Because." in page.text
 
 
 async def test_new_text_below_is_hinted_at_without_scrolling() -> None:

@@ -1,6 +1,7 @@
 """Bell and notification after a long answer, and the prompt in an editor."""
 
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,7 @@ async def test_the_prompt_is_written_in_an_editor(pair: Pair, tmp_path: Path, mo
         await chat.press("f12")
         assert chat.prompt.text == "a and more"
         assert "Set EDITOR" in chat.notices[-1]
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+        await chat.press("f12")
+        assert chat.prompt.text == "a and more"
+        assert "cannot be edited there: No such file" in chat.notices[-1]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from assistant.events import CallDelta, Origin, Step, Trace
 from assistant.session.support import Support, wrong_citations
 from assistant.stats import Stats
 from assistant.store.values import State, StoredMessage
+from models.errors import StorageError
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import TO_MESSAGES, footnote, named_sources
 from tui.safe import one_line, safe
@@ -213,11 +215,12 @@ class Answer(Turn):
 def _beginning(trace: Callable[[int], Trace], record: StoredMessage) -> list[Step]:
     """Return the rounds that a stored text was decoded in: the trace may have later ones."""
     steps, length = list[Step](), len(record.content) + len(record.thought)
-    for step in trace(record.id):
-        if length <= 0:
-            break
-        steps.append(step)
-        length -= len(step.text) + len(step.thought)
+    with suppress(StorageError):  # of a damaged file; the text is shown without colours
+        for step in trace(record.id):
+            if length <= 0:
+                break
+            steps.append(step)
+            length -= len(step.text) + len(step.thought)
     return steps
 
 

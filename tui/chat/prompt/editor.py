@@ -229,11 +229,14 @@ class Editor(TextEntry, inherit_bindings=False):
 
     def action_edit(self) -> None:
         """Edit the text in the user's editor."""
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "prompt.md")
-            path.write_text(self.text, encoding="utf-8")
-            reason = cast(Program, self.app).edit(path)
-            self.show(path.read_text("utf-8", "replace").removesuffix("\n"))
+        try:
+            with TemporaryDirectory() as folder:
+                path = Path(folder, "prompt.md")
+                path.write_text(self.text, encoding="utf-8")
+                reason = cast(Program, self.app).edit(path)
+                self.show(path.read_text("utf-8", "replace").removesuffix("\n"))
+        except OSError as error:  # a full disk
+            reason = f"The prompt cannot be edited there: {error.strerror}."
         if reason:
             self.notify(safe(reason), severity="warning", timeout=8, markup=False)
 
