@@ -196,7 +196,8 @@ def _open(path: Path) -> BinaryIO:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelMissing(f"There is no file {path}.") from error
     except (OSError, ValueError) as error:
-        raise ModelError(f"{str(path)!r} cannot be read: {error}.") from error
+        why = getattr(error, "strerror", None) or error
+        raise ModelError(f"{str(path)!r} cannot be read: {why}.") from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ModelError(f"{path} is not a file; give the path of a .gguf file.")
