@@ -1,6 +1,7 @@
 """The chat: its widgets, its keys, and what they do."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar
 
@@ -104,6 +105,7 @@ class ChatScreen(ChatWidgets):
         self.show_panel_state()
         self.controller.apply(self.controller.settings)
         self.autosave.run_regularly()
+        self.watch(self.app, "app_focus", self._show_written_elsewhere, init=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the widgets from top to bottom, and three of them side by side."""
@@ -247,6 +249,13 @@ class ChatScreen(ChatWidgets):
     def open(self, conversation: int | None) -> None:
         """Show a conversation; an answer under way in another one is stopped and saved."""
         self.controller.switch(lambda: self.session.open(conversation))
+
+    def _show_written_elsewhere(self, focused: bool) -> None:
+        """When the terminal gets the focus, show what another program has answered meanwhile."""
+        branch = self.session.branch
+        if focused and self.session.idle and any(r.state == "streaming" for r in branch.records):
+            with suppress(StorageError):
+                branch.reopen()
 
     def _go_to(self, message: int, words: Sequence[str]) -> bool:
         """Go to words of a message on any branch of the conversation; return whether it exists."""

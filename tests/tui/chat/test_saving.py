@@ -4,12 +4,13 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from textual.events import AppBlur, AppFocus
 
 from assistant.events import Decoded
 from assistant.store.files import database_path
 from assistant.store.store import Store
 from assistant.store.values import StoredMessage, unsent
-from tests.stored import ask
+from tests.stored import ask, end
 from tests.tui.chat.chat_driver import Pair, open_chat
 
 
@@ -123,11 +124,16 @@ async def test_an_answer_that_another_program_writes_is_shown_as_such(pair: Pair
     other = Store(database_path())
     question = ask(other, number := other.create("Elsewhere"), None, "How?")
     answer = StoredMessage(0, question.id, "assistant", "Half of", 1.0, "streaming")
-    other.append(number, answer)
+    answer = other.append(number, answer)
     async with open_chat(*pair) as chat:
         chat.screen.open(number)
         await chat.until(
             lambda: chat.shown(".footnote") == ["another specchat is writing this answer"]
         )
         assert chat.texts == ["How?", "Half of"]
+        end(other, answer.id, "Half of it.", stop="stop-token")
+        chat.app.post_message(AppBlur())
+        chat.app.post_message(AppFocus())
+        await chat.until(lambda: chat.texts == ["How?", "Half of it."])
+        assert "another" not in "".join(chat.shown(".footnote"))
     other.close()
