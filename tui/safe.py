@@ -12,6 +12,7 @@ _GLYPHS: dict[int, int] = {
     **dict.fromkeys((0x061C, 0x200E, 0x200F, 0x2028, 0x2029), _REPLACEMENT),
     **dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), _REPLACEMENT),
     **dict.fromkeys(range(0xD800, 0xE000), _REPLACEMENT),
+    0xFDD0: _REPLACEMENT,  # no character; `tui.text.markdown_reading` uses it for itself
 }
 
 

@@ -12,6 +12,7 @@ FORBIDDEN = [
     0x2028,
     0x2029,
     *range(0xD800, 0xE000),
+    0xFDD0,
 ]
 ATTACKS = [
     "\x1b]52;c;cm0gLXJmIH4=\x07", "\x1b]0;title\x07", "\x1b[2J\x1b[H", "\x1bP+q544e\x1b\\",

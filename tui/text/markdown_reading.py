@@ -16,7 +16,7 @@ PORTION = 600
 highlighted again in each round, however long the block of code is.
 """
 PIPE = "\ufdd0"
-"""Replaces a pipe in code, so that it ends no cell of a table; no text has this noncharacter."""
+"""Replaces a pipe in code, so that it ends no cell of a table; `safe` leaves it in no text."""
 _CODE, _BARE_PIPE = re.compile(r"(?<!`)`[^`\n]+`(?!`)"), re.compile(r"(?<!\\)\|")
 _UNSEEN = re.compile("[\\s\u00ad\u200b-\u200d\u2060-\u2064\ufeff]+")
 _DRAWN = {"blockquote_open": ">", "table_open": "|\\-:"}

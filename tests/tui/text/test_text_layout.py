@@ -9,6 +9,7 @@ from textual.content import Content
 
 from tests.patience import ALL
 from tests.tui.text.documents import UNSEEN, documents, seen
+from tui.safe import safe
 from tui.text.fragment import Fragment
 from tui.text.text_layout import MAX_BLOCK, TextLayout
 from tui.text.token_styles import GHOST, Run
@@ -185,3 +186,10 @@ def test_a_tab_reaches_to_the_next_eighth_cell_of_its_line() -> None:
         "        d",
         "12345678        x",
     ]
+
+
+def test_a_character_that_stands_for_a_pipe_in_code_has_its_place_in_the_text() -> None:
+    text = safe("q\ufdd0a | b |\n|---|\n| `c|d` |")
+    for end in range(len(text) + 1):
+        lines = laid_out([(text[:end], "draft")], 40).lines
+        assert max((at for line in lines for at in line.positions), default=-1) < end
