@@ -274,6 +274,8 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         here = entry is not None and entry.here is not None
         if action == "list":
             return self.filter.has_focus
+        if action == "open_file":
+            return not self.path.has_focus
         if action == "draft":
             return True if self.ready and here else None
         if action == "no_draft":

@@ -257,7 +257,9 @@ async def test_the_filter_narrows_and_escape_widens_again(shelf: Path) -> None:
 async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -> None:
     mine = tiny.write(tmp_path / "elsewhere.gguf", layers=12)
     async with browse() as models:
+        assert "ctrl+o" in models.screen.active_bindings
         await models.pilot.press("ctrl+o", *"/no/such.gguf", "enter")
+        assert "ctrl+o" not in models.screen.active_bindings
         await models.until(lambda: "There is no file /no/such.gguf" in models.message())
         models.screen.path.value = f"'{mine}'"
         await models.pilot.press("enter")
