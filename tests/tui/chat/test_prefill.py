@@ -55,12 +55,12 @@ async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same
         chat.prompt.text = "x " * 2000  # clearly too long by an estimate
         await chat.until(lambda: too_long.display)
         assert str(too_long.render()).startswith("Too long: ≈ 1,000 tokens, room for 824.")
+        chat.prompt.drop()  # or the next chat restores it
     async with open_chat(*pair, n_ctx=1024, max_tokens=200, idle="on") as chat:
         too_long = chat.prompt.query_one("#too-long")
         chat.prompt.text = "x " * 600  # by the engine's count, once it reads ahead
         await chat.until(lambda: too_long.display)
         refusal = str(too_long.render())
-        assert refusal in {event.message for event in chat.engine.received(Failed)}
         assert "and there is room for 824. Shorten it." in refusal
         assert "raise ctx" not in refusal  # the model has no more
         chat.prompt.text = "x"
