@@ -251,9 +251,12 @@ class ChatScreen(ChatWidgets):
         self.controller.switch(lambda: self.session.open(conversation))
 
     def _show_written_elsewhere(self, focused: bool) -> None:
-        """When the terminal gets the focus, show what another program has answered meanwhile."""
-        branch = self.session.branch
-        if focused and self.session.idle and any(r.state == "streaming" for r in branch.records):
+        """When the terminal gets the focus, show what another program has answered meanwhile.
+
+        A reader further up stays there, and sees it at the next focus at the end.
+        """
+        branch, may_move = self.session.branch, self.session.idle and self.conversation.follows
+        if focused and may_move and any(r.state == "streaming" for r in branch.records):
             with suppress(StorageError):
                 branch.reopen()
 
