@@ -8,21 +8,19 @@ from models.machine import compute_cores, processors
 
 PERIOD_S = 0.5
 """Seconds between two measurements of what other programs compute."""
-TRIAL_EVERY = 10
+TRIAL_EVERY = 20
 """Periods after which all cores are used for one. Beside all threads, a program that gives way to
 them computes little; beside fewer, it would seem to need the other cores."""
-COMPUTING = ("user", "system", "irq", "softirq", "steal")
-"""The times of a processor that others have used; not `nice`, which gives way."""
-SHARE = 0.4
-"""The share of the cores that must be free for fewer threads to be faster."""
+COMPUTING = ("user", "nice", "system", "irq", "softirq", "steal")
+"""The times of a processor that others have used."""
 
 
 class FreeCores:
     """The number of threads with which an evaluation ends soonest beside other programs.
 
-    With one of two cores busy, one thread was 1.4 to 1.8 times as fast as two. If others want more
-    than about half of the cores, all threads are started: fewer would get less of the processors'
-    time, and be no faster.
+    Beside one to six other programs on two cores, the default model was 1.3 to 3.7 times as fast
+    with one thread as with two, also where those had a lower priority: Linux weighs priorities
+    only among the programs of one terminal.
     """
 
     def __init__(self) -> None:
@@ -36,9 +34,9 @@ class FreeCores:
             before, self._others_s = self._others_s, _seconds_of_others()
             self._measured_at += elapsed
             self._periods += 1
-            free = self._most - (self._others_s - before) / elapsed
-            is_trial, is_busy = self._periods % TRIAL_EVERY == 0, free < SHARE * self._most
-            self._threads = self._most if is_trial or is_busy else min(self._most, fastest(free))
+            free = len(processors()) - (self._others_s - before) / elapsed
+            is_trial = self._periods % TRIAL_EVERY == 0
+            self._threads = self._most if is_trial else min(self._most, fastest(free))
         return self._threads
 
 
@@ -49,7 +47,7 @@ def fastest(free: float) -> int:
     a core only a part of the time, all n compute only for that part: their speed is n times that
     part.
     """
-    whole = int(free)
+    whole = max(1, int(free))
     return whole + 1 if (whole + 1) * (free - whole) > whole else whole
 
 

@@ -68,34 +68,39 @@ def test_threads_change_with_the_free_cores_where_that_changes_no_bit(tiny_targe
 
 
 @pytest.mark.parametrize(
-    ("cores", "seconds", "counts"),
+    ("processors", "cores", "seconds", "counts"),
     [  # of other programs and of this one, in each second; and the numbers of threads
-        (2, [(0.0, 2.0)] * 2, [2, 2]),
-        (2, [(0.7, 1.3), (1.0, 1.0), (0.1, 1.0)], [1, 1, 2]),  # one program wants a core
-        (2, [(0.4, 1.6), (0.55, 1.4)], [2, 1]),  # a part of one
-        (2, [(1.3, 0.7)], [2]),  # four programs
-        (2, [(-1.0, 2.0)], [2]),  # this program gives way, so its own time does not count
-        (2, [(1.0, 1.0)] * 11, [1] * 9 + [2, 1]),  # a trial
-        (8, [(0.9, 7.1), (1.0, 7.0), (0.05, 7.9)], [7, 7, 8]),
-        (8, [(2.7, 5.3), (4.0, 4.0), (5.0, 3.0)], [5, 4, 8]),
-        (8, [(0.0, 0.0), (8.0, 0.0)], [8, 8]),  # while nothing is evaluated here
+        (2, 2, [(0.0, 2.0)] * 2, [2, 2]),
+        (2, 2, [(0.7, 1.3), (1.0, 1.0), (0.1, 1.0)], [1, 1, 2]),  # one program wants a core
+        (2, 2, [(0.4, 1.6), (0.55, 1.4)], [2, 1]),  # a part of one
+        (2, 2, [(1.3, 0.7), (1.6, 0.4), (2.0, 0.0)], [1, 1, 1]),  # more programs than cores
+        (2, 2, [(-1.0, 2.0)], [2]),  # its own time counts once
+        (2, 2, [(1.0, 1.0)] * 21, [1] * 19 + [2, 1]),  # a trial
+        (8, 8, [(0.9, 7.1), (1.0, 7.0), (0.05, 7.9)], [7, 7, 8]),
+        (8, 8, [(2.7, 5.3), (4.0, 4.0), (5.0, 3.0)], [5, 4, 3]),
+        (8, 8, [(0.0, 0.0), (8.0, 0.0)], [8, 1]),  # while nothing is evaluated here
+        (8, 2, [(5.0, 2.0), (6.9, 1.0)], [2, 1]),  # cores with several processors, or a limit
     ],
 )
-def test_as_many_threads_evaluate_as_others_leave_cores(monkeypatch, cores, seconds, counts):
-    clock = SimpleNamespace(now=0.0, own=0.0, user=0.0)
+def test_as_many_threads_evaluate_as_others_leave_processors(
+    monkeypatch, processors, cores, seconds, counts
+):
+    clock = SimpleNamespace(now=0.0, own=0.0, used=0.0)
+    allowed = {*range(1, processors + 1)}
     monkeypatch.setattr(free_cores, "perf_counter", lambda: clock.now)
     monkeypatch.setattr(free_cores, "process_time", lambda: clock.own)
     monkeypatch.setattr(free_cores, "compute_cores", lambda: cores)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(1, cores + 1)}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: allowed, raising=False)
 
     def times(percpu):
-        used = SimpleNamespace(user=clock.user / cores, system=1.0, nice=clock.now, idle=clock.now)
-        return [SimpleNamespace(user=99 * clock.now), *[used] * cores, used]
+        half = clock.used / processors / 2
+        used = SimpleNamespace(user=half, nice=half, system=1.0, idle=clock.now)
+        return [SimpleNamespace(user=99 * clock.now), *[used] * processors, used]
 
     monkeypatch.setattr(psutil, "cpu_times", times)
     free = FreeCores()
     for (others, own), count in zip(seconds, counts, strict=True):
-        clock.now, clock.own, clock.user = clock.now + 1, clock.own + own, clock.user + others + own
+        clock.now, clock.own, clock.used = clock.now + 1, clock.own + own, clock.used + others + own
         assert [free.threads(), free.threads()] == [count, count]
 
 
