@@ -6,7 +6,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from assistant.edit import kept_versions, text_file
-from assistant.edit.comparison import Comparison, compare
+from assistant.edit.comparison import Hunk, compare
 from assistant.edit.review import review
 from assistant.edit.rewrite import proposed_by
 from assistant.store.values import StoredMessage
@@ -19,17 +19,12 @@ class AnswerChange:
 
     name: str
     file: text_file.TextFile
-    data: bytes
-    """The new content."""
-    comparison: Comparison
-    warnings: tuple[str, ...]
+    data: bytes  # the new content
+    hunks: Sequence[Hunk]
+    warnings: Sequence[str]
 
     def write(self, saves: bool) -> None:
-        """Replace the file; with `saves`, the old content can be restored.
-
-        Raises:
-            StorageError: it cannot be written, or has changed meanwhile.
-        """
+        """Replace the file, or raise StorageError; with `saves`, the old content is saved."""
         kept_versions.write(self.file, self.data, self.file.data if saves else None)
 
 
@@ -48,8 +43,8 @@ def answer_change(
     file = text_file.read(locate(new.name))
     data = file.encoded(new.text)
     parsed = text_file.parse(file.path, data)
-    change = compare(file.lines, parsed.lines)
-    if not change.hunks:
+    hunks = compare(file.lines, parsed.lines)
+    if not hunks:
         raise UsageError(f"{new.name} has this change already.")
     text_file.check_writable(file.path)
     warnings = [f"This is only a fragment: {new.gap}."] if new.gap else []
@@ -58,4 +53,4 @@ def answer_change(
     before = takewhile(lambda other: other.id != answer.id, path)
     (*_, request) = (other.content for other in before if other.role == "user")
     warnings += review(file.path.suffix, file.text, parsed.text, request)
-    return AnswerChange(new.name, file, data, change, tuple(warnings))
+    return AnswerChange(new.name, file, data, hunks, warnings)

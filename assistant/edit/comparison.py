@@ -8,8 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-CONTEXT = 3
-"""Unchanged lines that are shown around a change."""
+CONTEXT = 3  # unchanged lines that are shown around a change
 Sign = Literal[" ", "+", "-"]
 
 
@@ -23,25 +22,13 @@ class Line(NamedTuple):
 class Hunk(NamedTuple):
     """Changes that are near each other, with the unchanged lines around them."""
 
-    start: int
-    """The number of its first old line, from 1."""
+    start: int  # the number of its first old line, from 1
     lines: tuple[Line, ...]
-    is_settled: bool
-    """Whether enough unchanged lines follow: a later change belongs to another hunk."""
+    is_settled: bool  # whether enough unchanged lines follow: a later change is in another hunk
 
 
-class Comparison(NamedTuple):
-    """The changes so far."""
-
-    hunks: tuple[Hunk, ...]
-
-    def count(self, sign: Sign) -> int:
-        """Return how many lines were added or removed."""
-        return sum(line.sign == sign for hunk in self.hunks for line in hunk.lines)
-
-
-def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Comparison:
-    """Compare two versions. If the new one is not yet whole, nothing is removed at its end."""
+def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> list[Hunk]:
+    """Return the changes. If the new version is not yet whole, nothing is removed at its end."""
     above = _same(old, new)
     below = _same(old[above:][::-1], new[above:][::-1]) if is_whole else 0
     head, tail = range(min(above, CONTEXT)), range(-min(below, CONTEXT), 0)
@@ -60,13 +47,13 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> Co
         # The context after the last group is cut to `CONTEXT`, whatever follows it.
         is_settled = tag == "equal" and end - start == CONTEXT and end + CONTEXT < reached
         hunks.append(Hunk(skipped + group[0][1] + 1, lines, is_whole or is_settled))
-    return Comparison(tuple(hunks))
+    return hunks
 
 
 def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the indices, in both versions, of lines that are the same or that changed in place."""
     i = j = 0
-    for hunk in compare(old, new).hunks:
+    for hunk in compare(old, new):
         all_signs = [" "] * (hunk.start - 1 - i) + [line.sign for line in hunk.lines]
         for _, group in groupby(all_signs, " ".__eq__):
             signs = [*group]
@@ -86,11 +73,9 @@ def _lines(
     code: tuple[str, int, int, int, int], old: Sequence[str], new: Sequence[str]
 ) -> Iterator[Line]:
     tag, a, a_end, b, b_end = code
-    if tag == "equal":
-        yield from (Line(" ", line) for line in old[a:a_end])
-        return
-    yield from (Line("-", line) for line in old[a:a_end])
-    yield from (Line("+", line) for line in new[b:b_end])
+    yield from (Line(" " if tag == "equal" else "-", line) for line in old[a:a_end])
+    if tag != "equal":
+        yield from (Line("+", line) for line in new[b:b_end])
 
 
 def patch(path: Path, old: bytes, new: bytes) -> bytes:

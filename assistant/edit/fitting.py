@@ -8,14 +8,12 @@ from itertools import pairwise
 from assistant.edit.comparison import paired
 from assistant.edit.part import OPENS, Part
 
-STEPS = (4, 2, 8, 3)
-"""Usual widths of an indentation; the first one is also the width of a tab."""
+STEPS = (4, 2, 8, 3)  # usual widths of an indentation; the first one is also the width of a tab
 BLANKS = " \t"
 CLOSER = re.compile(r"[)}\];,`]+|end")
 LABEL = re.compile(r"\s*(?:case|default|when)\b")
 """The start of a line that may follow a head without deeper indentation."""
-COPIED = 3
-"""The most lines of the rest of the file that a new part may have without repeating it."""
+COPIED = 3  # the most lines of the rest of the file that a new part may have without repeating it
 
 
 def without_surroundings(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:

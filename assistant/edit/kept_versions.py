@@ -18,10 +18,8 @@ from models.errors import StorageError, UsageError
 from models.files import disk
 from models.files.places import data_dir
 
-MAX_VERSIONS = 200
-"""The oldest one is removed first."""
-LEFT_S = 86_400
-"""Seconds after which a pending version must have been left by a killed program."""
+MAX_VERSIONS = 200  # the oldest one is removed first
+LEFT_S = 86_400  # after which a pending version must have been left by a killed program
 
 
 @dataclass(frozen=True, slots=True)

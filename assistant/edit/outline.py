@@ -23,12 +23,11 @@ DEFINES = re.compile(
 IMPORTS = re.compile(r"^(?:import_|future_import|use_decl|preproc_include|using_dir)")
 NAMES = re.compile(r"identifier$|^constant$")
 BINDS = {"name", "left", "pattern", "declarator", "parameter", "parameters", "alias"}
-OUTLINED = re.compile(
+OUTLINED = re.compile(  # the beginning of a definition in a language without a grammar
     r"(?im)^[ \t]*(?:(?:\w+[ \t]+){0,3}(?:def|class|func|fun|fn|function|struct|module|record|sub|"
     r"proc|table|view|type|trait|object)[ \t]+(?:\w+[.:])*(\w+)[ \t]*(?=[({\[:=<]|$)|"
     r"(?!else|new|return|await)(?:[\w<>\[\]?]+[ \t]+){1,5}(\w+)\([^;\n]{0,300}\)\s*(?:\{|=>))"
 )
-"""The beginning of a definition in a language without a grammar."""
 
 
 @dataclass(slots=True)

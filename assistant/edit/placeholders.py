@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
+# Signs of comments that need a blank after them; without one, they may begin code.
 SPACED = r"(?:\#+|--+|;+|%+|'|::|!|\.\.|(?i:rem|dnl)\b)(?=\s)"
-"""Signs of comments that need a blank after them; without one, they may begin code."""
 SIGN = rf"(?:{SPACED}|//+!?|/\*+|<!--|\{{/\*|\{{\{{!|\{{\#|\(\*|\{{-|\#\||<%(?:\#|--)|<\#)"
 COMMENT = re.compile(rf"{SIGN}.*|(\"{{3}}|'{{3}}).*\1|\[\w[\w,.:'-]*( [\w,.:'()-]+)+\]")
 BRACKETED = re.compile(r"\W*[\[(<{~*_=-]\s*[\w.…].*[\])>}~*_=-]\W*")
@@ -17,13 +17,11 @@ ELLIPSIS = re.compile(rf"\W*{DOTS}\W*|(?:{SIGN}|\"{{3}}|'{{3}}|\[).*(?:\.{{3}}|�
 INLINE = re.compile(rf"(?<!catch )(?:[({{\[>;:*/]\s*|\w\s+(?={DOTS}\s*[;<}})\]])){DOTS}")
 WORDS = re.compile(Path(__file__).with_name("left_out.txt").read_text("utf-8"))
 """Words by which models describe lines that they leave out, in several languages."""
-DELETION = re.compile(
+DELETION = re.compile(  # words of a comment that explains a deletion
     r"""(?ix)\b(?:remov|delet|dropp?|moved|gone|replaced|deprecated|obsolete|no\ longer|todo|fixme
     |nothing|use\b|see\b|entfernt|gelöscht|eliminad|supprim|удал)|删除|移除|削除"""
 )
-"""Words of a comment that explains a deletion."""
-MIN_LINES = 3
-"""Lines of code that a comment must replace to be a placeholder whatever its words."""
+MIN_LINES = 3  # of code, which a comment must replace to be a placeholder whatever its words
 
 
 def left_out(old: Sequence[str], new: Sequence[str]) -> str:
@@ -121,7 +119,6 @@ class Versions:
 
 
 def _has_words(line: str) -> bool:
-    """Return whether a line has words."""
     return re.search(r"\w\w|[^\W\d_a-zA-Z]", line) is not None
 
 

@@ -14,8 +14,7 @@ from assistant.events import Finished
 
 ABOVE = ("@", "#", "//", "/*", "*")
 """The beginnings of lines right above a definition that belong to it."""
-PARSES = {"parses"}
-"""The word for a text that does not parse: an incomplete one seldom does."""
+PARSES = {"parses"}  # the word for a text that does not parse: an incomplete one seldom does
 
 
 class Restored(NamedTuple):

@@ -31,17 +31,15 @@ RECORDS = re.compile(r"(?i)\brecord|dataclass|to (?:a )?(?:\w+ )?(?:function|com
 SIGN = attrgetter("sign")
 CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")
 """The beginning of a line that is neither a comment nor only brackets."""
-TEXT_ONLY = re.compile(
+TEXT_ONLY = re.compile(  # words of things that may go without touching a definition
     r"(?i)comment|docstring|quote|space|print|logging|hint|annotat|block|loop|kommentar"
 )
-"""Words of things that may be removed or converted without touching a definition."""
-NEEDS_IMPORT = {
+NEEDS_IMPORT = {  # what means nothing without an import, where others may stand in other files
     ".java": "List ArrayList Map HashMap Set HashSet Arrays Collections Optional Objects "
     "Collectors Stream Scanner Random Deque ArrayDeque IOException Path Files Instant Duration",
     ".rs": "HashMap HashSet BTreeMap BTreeSet VecDeque Arc Rc RefCell Mutex RwLock PathBuf File",
     ".js": "useState useEffect useMemo useCallback useRef useReducer useContext",
 }
-"""Names that mean nothing without an import, where others may stand in other files."""
 SHORTENS = re.compile(r"(?i)summar|extract|filter|\bonly|\bkeep|\bfirst|\blast|\bnur\b")
 """What leaves little of a text."""
 PROSE = ("", ".md", ".markdown", ".mdx", ".txt", ".rst", ".csv", ".tsv", ".log")
@@ -114,7 +112,7 @@ def _wish(request: str, *outlines: Outline) -> str:
 def _left_out(old: list[str], new: list[str]) -> Iterator[str]:
     """Yield where three or more statements are gone and nothing similar replaces them."""
     gone = Counter(map(str.strip, old)) - Counter(map(str.strip, new))
-    for hunk in compare(old, new).hunks:
+    for hunk in compare(old, new):
         runs = [(sign, [line.text for line in run]) for sign, run in groupby(hunk.lines, SIGN)]
         number = hunk.start
         for (sign, lines), (following, added) in pairwise([*runs, (" ", [])]):

@@ -21,15 +21,13 @@ from assistant.session.messages import fence_of, joined
 from assistant.store.values import Attachment, StoredMessage
 
 INSTRUCTIONS = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
-MARGIN = 300
-"""Tokens of the request besides the text, with a reserve."""
+MARGIN = 300  # tokens of the request besides the text, with a reserve
 MARKDOWN = (".md", ".markdown", ".mdx")
 FENCE = "```"
 FENCES = re.compile("^`{3,}", re.MULTILINE)
 LAYOUT = re.compile(r"(?i)indent|einrück|whitespace|reformat|\b(?:tabs|spaces|blanks)\b")
 """Words of a wish that concerns the indentation of lines."""
-GROWTH = 1.25
-"""The length that is expected of a new part, relative to the old one."""
+GROWTH = 1.25  # the length that is expected of a new part, relative to the old one
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,29 +145,31 @@ class Rewrite:
 
 
 BLOCK = re.compile(r"^(`{3,})[^`\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
-ALIKE = 0.5
-"""The share of the lines of each version that the other has as well, at least."""
+ALIKE = 0.5  # the share of the lines of each version that the other has as well, at least
 
 
 class Proposed(NamedTuple):
     """A new version of an attached file."""
 
     name: str
-    old: str
-    """The text that was attached."""
+    old: str  # the text that was attached
     text: str
-    gap: str
-    """What it lacks, in half a sentence; usually nothing."""
+    gap: str  # what it lacks, in half a sentence; usually nothing
 
 
-def proposed(answer: str, attachments: Iterable[Attachment]) -> Proposed | None:
-    """Return the new version of a file that an answer holds; of several, the last.
+def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Proposed | None:
+    """Return the new version that an answer on a path holds, of a file attached before it.
 
-    `attachments` come in the order in which they were sent: of one name, the last counts.
+    Of several versions the last counts, and of several attachments of one name, too.
     """
-    files = {attachment.name: attachment.text for attachment in attachments}
+    before = takewhile(lambda record: record.id != answer.id, path)
+    attached = (attachment for record in before for attachment in record.attachments)
+    whole = (file for file in attached if not (file.number or file.is_folder))
+    files = {
+        file.name: file.text for file in whole if Path(file.name).suffix.lower() not in DOCUMENTS
+    }
     versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
-    for _, text in reversed(BLOCK.findall(answer)):
+    for _, text in reversed(BLOCK.findall(answer.content)):
         lines = END.sub("\n", text).split("\n")[:-1]
         likeness = {name: _likeness(old, lines) for name, old in versions.items()}
         name = max(likeness, key=likeness.__getitem__, default="")
@@ -177,15 +177,6 @@ def proposed(answer: str, attachments: Iterable[Attachment]) -> Proposed | None:
             new = indented(old, Part(0, len(old)), lines)
             return Proposed(name, files[name], "\n".join([*new, ""]), left_out(old, new))
     return None
-
-
-def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Proposed | None:
-    """Return the new version that an answer on a path holds, of a file attached before it."""
-    before = takewhile(lambda record: record.id != answer.id, path)
-    attached = (attachment for record in before for attachment in record.attachments)
-    files = (file for file in attached if not (file.number or file.is_folder))
-    whole = (file for file in files if Path(file.name).suffix.lower() not in DOCUMENTS)
-    return proposed(answer.content, whole)
 
 
 def _likeness(old: Sequence[str], new: Sequence[str]) -> float:

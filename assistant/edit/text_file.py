@@ -21,8 +21,7 @@ END = re.compile(r"\r\n|\n|\r")
 COPY = ".specchat-"
 """The prefix of a copy's name. Random digits and their digest follow, so that no other file is
 taken for a copy. The file's own name is not part of it: it may be too long."""
-LEFT_S = 60.0
-"""Seconds after which a copy must have been left by a killed program."""
+LEFT_S = 60.0  # after which a copy must have been left by a killed program
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +69,13 @@ class TextFile:
 
 
 def parse(path: Path, data: bytes) -> TextFile:
-    """Return bytes as a text file.
-
-    Raises:
-        UsageError: they are no text.
-    """
+    """Return bytes as a text file; UsageError if they are no text."""
     text, encoding, bom = decode(data, str(path))
     return TextFile(path, data, END.sub("\n", text), encoding, bom)
 
 
 def read(path: Path) -> TextFile:
-    """Read a file that is to be edited.
-
-    Raises:
-        UsageError: it is no text, too large, or cannot be read.
-    """
+    """Read a file that is to be edited; UsageError if it is no text, too large, or unreadable."""
     return parse(path, contents(path, str(path)))
 
 
@@ -112,11 +103,7 @@ def check_writable(path: Path) -> None:
 
 
 def check_unchanged(path: Path, old: bytes) -> None:
-    """Check that a file is as it was read.
-
-    Raises:
-        StorageError: it is not, or cannot be read any more.
-    """
+    """Check that a file is as it was read; StorageError if not, or if it cannot be read."""
     try:
         same = contents(path, str(path)) == old
     except UsageError as error:

@@ -23,12 +23,9 @@ class AnswerDeltas:
 
     def __init__(self) -> None:
         self.text = self.thought = ""
-        self.indent = 0
-        """How many blanks each line after the first begins with; the first with fewer ends it."""
-        self.is_over = False
-        """Whether a line with fewer blanks came."""
-        self.tool_calls: list[Object] = []
-        """As in OpenAI's API; the last one may be incomplete."""
+        self.indent = 0  # blanks that each line after the first begins with; one with fewer ends it
+        self.is_over = False  # whether a line with fewer blanks came
+        self.tool_calls: list[Object] = []  # as in OpenAI's API; the last one may be incomplete
         self.tokens: list[Token] = []
         self.end: Finished | None = None
 

@@ -147,10 +147,8 @@ def parse(
 ) -> CompletionRequest:
     """Parse the body of a completion for the model that is served by a name.
 
-    The defaults hold where a field is not set. `strict` refuses what has no effect.
-
-    Raises:
-        ApiError: it is not a JSON object, or a field of it is unsupported or invalid.
+    The defaults hold where a field is not set. `strict` refuses what has no effect. ApiError if it
+    is not a JSON object, or a field of it is unsupported or invalid.
     """
     text = dialect.without_lone_surrogates(body)
     try:
@@ -204,11 +202,7 @@ def _checked(fields: Fields, notices: Notices) -> _CompletionBody:
 
 
 def converted(fields: Fields, kind: type[T]) -> T:
-    """Return the fields of a body as a struct of a kind, without those that it does not have.
-
-    Raises:
-        ApiError: one has a wrong type or value.
-    """
+    """Return those fields of a body that a struct has; ApiError if a type or value is wrong."""
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:

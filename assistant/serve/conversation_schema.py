@@ -26,11 +26,7 @@ _HIDDEN = ("thinking", "redacted_thinking", "reasoning", "refusal")  # parts of 
 
 
 def text_of(content: Content | None, between: str = "\n") -> str:
-    """Return the text of a content, with a line break between its parts.
-
-    Raises:
-        ApiError: a part is no text.
-    """
+    """Return the text of a content; ApiError if a part is no text."""
     texts: list[str] = []
     for part in [content] if isinstance(content, str) else content or ():
         if isinstance(part, str):
@@ -70,8 +66,7 @@ def conversation(
 ) -> tuple[Message, ...]:
     """Return the conversation, preceded by `system` unless it has a system prompt of its own.
 
-    Raises:
-        ApiError: the last calls have no results, or a message is no text.
+    ApiError if the last calls have no results, or a message is no text.
     """
     if sum(len(message.tool_calls or ()) for message in incoming) > MOST_CALLS:
         refuse(f"There are more than {MOST_CALLS:,} calls.", "messages")
@@ -157,8 +152,7 @@ Choice = ToolChoice | Function
 def offered(tools: list[Function], choice: Choice | None) -> tuple[tuple[Tool, ...], ToolChoice]:
     """Return the tools that the model may call, and whether it has to call one.
 
-    Raises:
-        ApiError: a tool is invalid, or the choice names one that is not there.
+    ApiError if a tool is invalid, or the choice names one that is not there.
     """
     offered_tools = tuple(_tool(tool.function, i) for i, tool in enumerate(tools))
     names = [tool.name for tool in offered_tools]

@@ -38,11 +38,7 @@ class Notices:
     def add(
         self, text: str, param: str | None, code: str = "invalid_value", status: int = 400
     ) -> None:
-        """Add a sentence without its full stop.
-
-        Raises:
-            ApiError: the request is read strictly.
-        """
+        """Add a sentence without its full stop; ApiError if the request is read strictly."""
         if self.strict:
             raise ApiError(status, f"{text}; strict_api refuses that.", code, param)
         if len(self.texts) < MOST_NOTICES and f"{text}." not in self.texts:

@@ -36,14 +36,12 @@ class Exchange:
         self._receive, self._send = receive, send
         headers = Headers(raw=scope.get("headers", []))
         names = (headers.get(name) for name in ("user-agent", "authorization", "x-session-id"))
-        self.client = (scope.get("client") or ("",))[0], *names
-        """The client, as far as its headers name it."""
+        self.client = (scope.get("client") or ("",))[0], *names  # as far as headers name it
         self.method, self.path = shortened(scope["method"]), shortened(scope["path"])
         self.seconds = 0.0
         self.status = 0
         self.answer = AnswerDeltas()
-        self.remark = ""
-        """Why the request was refused, or that its client disconnected; usually empty."""
+        self.remark = ""  # why the request was refused, or that its client disconnected
         self._is_over = False
 
     async def receive(self) -> Message:
@@ -54,11 +52,7 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass on a message to the client.
-
-        Raises:
-            TimeoutError: the client does not read it.
-        """
+        """Pass on a message to the client; TimeoutError if it does not read it."""
         self.status = self.status or message.get("status", 0)
         self._is_over = message["type"] == "http.response.body" and not message.get("more_body")
         try:
@@ -69,11 +63,7 @@ class Exchange:
             raise
 
     async def while_connected(self, answering: Awaitable[T]) -> T:
-        """Wait for an answer; cancel it when the client disconnects.
-
-        Raises:
-            ClientDisconnect: it has disconnected.
-        """
+        """Wait for an answer; cancel it and raise ClientDisconnect when the client disconnects."""
         task = asyncio.ensure_future(answering)
         leaving = asyncio.ensure_future(self._disconnected())
         try:
@@ -92,12 +82,7 @@ class Exchange:
 
 
 async def body_of(request: Request) -> bytes:
-    """Return the body of a request.
-
-    Raises:
-        ApiError: it is too large, or does not arrive in time.
-        ClientDisconnect: the client has left.
-    """
+    """Return the body of a request; ApiError if it is too large, or does not arrive in time."""
     body, chunks = bytearray(), request.stream()
     is_large = int(request.headers.get("content-length", 0)) > MAX_BODY_BYTES
     try:
@@ -126,11 +111,7 @@ async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:
 
 
 async def whole(events: Events, reply: Completion, exchange: Exchange) -> Object:
-    """Return the answer as one object.
-
-    Raises:
-        ApiError: there is no answer.
-    """
+    """Return the answer as one object; ApiError if there is none."""
     answer = exchange.answer
     async for event in events:
         if isinstance(event, Decoded | Finished):
@@ -142,8 +123,7 @@ async def whole(events: Events, reply: Completion, exchange: Exchange) -> Object
 async def stream(events: Events, reply: Completion, exchange: Exchange) -> AsyncIterator[bytes]:
     """Yield the answer as server-sent events; comments say why there is none yet.
 
-    Raises:
-        ApiError: there is no answer. An error after the first event is sent within the stream.
+    ApiError if there is no answer. An error after the first event is sent within the stream.
     """
     has_begun, answer = False, exchange.answer
     try:

@@ -8,13 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assistant.edit import text_file
-from assistant.edit.rewrite import proposed
 from assistant.passages import file_lines
 from assistant.session.attachments import read
 from assistant.streamed_text import decode
 from assistant.tools.toolbox import Toolbox
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
+from tests.assistant.edit.edits import proposed
 from tests.assistant.tools.toolboxes import call
 
 TEXT = "Größe: 3 €\n“two”\nthree – ü\nfour\nfive\n"
@@ -70,7 +70,7 @@ async def test_a_file_has_the_same_text_wherever_it_is_read(
     answer = (
         f"```\n{attached.text.replace('four', 'vier – ü' if 'utf' in encoding else 'vier ü')}\n```"
     )
-    new = proposed(answer.replace("\r\n", "\n"), [attached])
+    new = proposed(answer.replace("\r\n", "\n"), attached)
     assert new is not None
     changed = "vier – ü" if "utf" in encoding else "vier ü"
     assert file.encoded(new.text) == data.replace("four".encode(encoding), changed.encode(encoding))

@@ -12,7 +12,7 @@ from textual.events import Key
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from assistant.edit.comparison import Comparison
+from assistant.edit.comparison import Hunk
 from assistant.session.tool_loop import ToolLoop
 from assistant.settings.config_file import add_tools, with_tools
 from assistant.store.values import Attachment
@@ -68,12 +68,12 @@ class ChangeScreen(Dialog[bool]):
     ChangeScreen Static { height: auto; }
     """
 
-    def __init__(self, name: str, comparison: Comparison, warnings: Sequence[str]) -> None:
+    def __init__(self, name: str, hunks: Sequence[Hunk], warnings: Sequence[str]) -> None:
         super().__init__()
-        self._title = f"{one_line(name)} · {counts(comparison)} lines"
+        self._title = f"{one_line(name)} · {counts(hunks)} lines"
         notes = [Content.styled(safe(warning), "$text-warning") for warning in warnings]
-        hunks = (Content.from_rich_text(drawn(hunk)) for hunk in comparison.hunks)
-        self._change = Content("\n").join([*notes, *hunks])
+        changes = (Content.from_rich_text(drawn(hunk)) for hunk in hunks)
+        self._change = Content("\n").join([*notes, *changes])
 
     def compose(self) -> ComposeResult:
         """Lay out the change."""

@@ -149,8 +149,7 @@ class TurnActions:
             if confirmed:
                 self._or_notify(lambda: self._write(change))
 
-        screen = ChangeScreen(change.name, change.comparison, change.warnings)
-        self._view.app.push_screen(screen, write)
+        self._view.app.push_screen(ChangeScreen(change.name, change.hunks, change.warnings), write)
 
     def _write(self, change: AnswerChange) -> None:
         """Write a file, and attach its new version to the next question."""

@@ -138,7 +138,7 @@ class SlashCommands(Completer):
         """: write what the answer changes in a file"""
         answer = self._last("assistant")
         change = answer_change(answer, self._branch.records, lambda name: located(name, Path.cwd()))
-        for hunk in change.comparison.hunks:
+        for hunk in change.hunks:
             self._note(f"{change.name}, line {hunk.start}")
             for sign, text in hunk.lines:
                 self._note(sign + text.expandtabs(4), DIFF[sign])

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from assistant.edit.comparison import Comparison, Hunk, compare
+from assistant.edit.comparison import Hunk, compare
 from tui.formatting import remaining
 from tui.safe import safe
 
@@ -40,11 +40,11 @@ class DiffPrinting:
         if not self._console.is_terminal or started_s < self._next_s:
             return
         self._live.start()
-        comparison = compare(self._old, new, is_whole=False)
-        later = self._print_settled(comparison)
+        hunks = compare(self._old, new, is_whole=False)
+        later = self._print_settled(hunks)
         height = max(1, min(PENDING, self._console.height - 2))  # one line is the progress
         pending = [line for hunk in later for line in drawn(hunk).split("\n")][-height:]
-        lines = [*pending, self._progress(comparison, written)]
+        lines = [*pending, self._progress(hunks, written)]
         self._live.update(Text("\n", no_wrap=True, overflow="ellipsis").join(lines), refresh=True)
         self._next_s = monotonic() + max(EVERY_S, SHARE * (monotonic() - started_s))
 
@@ -52,28 +52,28 @@ class DiffPrinting:
         """Leave the terminal as it was."""
         self._live.stop()
 
-    def end(self, new: Sequence[str]) -> Comparison:
-        """Print the remaining hunks; all of them again if printed ones have changed."""
-        comparison = compare(self._old, new)
-        if list(comparison.hunks[: len(self._printed)]) != self._printed:
+    def end(self, new: Sequence[str]) -> list[Hunk]:
+        """Print the remaining hunks, all again if printed ones have changed; return all of them."""
+        hunks = compare(self._old, new)
+        if hunks[: len(self._printed)] != self._printed:
             self._console.print("The whole change, as it is now:", style="bold")
             self._printed = []
-        self._print_settled(comparison)
-        return comparison
+        self._print_settled(hunks)
+        return hunks
 
-    def _print_settled(self, comparison: Comparison) -> list[Hunk]:
+    def _print_settled(self, hunks: list[Hunk]) -> list[Hunk]:
         """Print the next hunks that are settled, and return the others."""
-        new = list(comparison.hunks[len(self._printed) :])
+        new = hunks[len(self._printed) :]
         while new and new[0].is_settled:
             self._printed.append(new.pop(0))
             self._console.print(drawn(self._printed[-1]), soft_wrap=True)
         return new
 
-    def _progress(self, comparison: Comparison, written: int) -> Text:
+    def _progress(self, hunks: list[Hunk], written: int) -> Text:
         share = min(1.0, written / max(self._expected, 1))
         took_s = monotonic() - self._started
         time_left = remaining(took_s * (1 - share) / share) if written > 2 else ""
-        text = f"line {written} of about {self._expected} · {counts(comparison)}{time_left}"
+        text = f"line {written} of about {self._expected} · {counts(hunks)}{time_left}"
         return Text(text, "dim")
 
 
@@ -83,6 +83,7 @@ def drawn(hunk: Hunk) -> Text:
     return Text("\n").join([Text(f"line {hunk.start}", "cyan"), *lines])
 
 
-def counts(comparison: Comparison) -> str:
+def counts(hunks: Sequence[Hunk]) -> str:
     """Return how many lines were added and removed."""
-    return f"+{comparison.count('+')} −{comparison.count('-')}"
+    signs = [line.sign for hunk in hunks for line in hunk.lines]
+    return f"+{signs.count('+')} −{signs.count('-')}"

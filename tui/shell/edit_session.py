@@ -15,7 +15,7 @@ import click
 from rich.text import Text
 
 from assistant.edit import kept_versions, text_file
-from assistant.edit.comparison import Comparison, patch
+from assistant.edit.comparison import Hunk, patch
 from assistant.edit.part import find, split
 from assistant.edit.restoring import Restored, joined, restored, with_prefix
 from assistant.edit.review import review
@@ -133,10 +133,10 @@ class EditSession:
         if file.lines[: original.part.end] != before.lines[: original.part.end]:
             raise UsageError(f"{path} was changed above line {original.part.end} in the editor.")
         rewrite = replace(original, file=file)
-        finished, change = self._rewritten(rewrite)
+        finished, hunks = self._rewritten(rewrite)
         new = file.encoded("\n".join(rewrite.new(finished.text)))
         gap = rewrite.gap(finished.text, finished.stop)
-        self._print(f"{counts(change)} lines", "dim")
+        self._print(f"{counts(hunks)} lines", "dim")
         warnings = self._show_warnings(file, new, original.wish, gap)
         if self._interactive and new != file.data:
             new = self._confirmed(file, new, original.wish, bool(gap))
@@ -148,8 +148,8 @@ class EditSession:
         self._now[before] = new
         return ""
 
-    def _rewritten(self, rewrite: Rewrite) -> tuple[Finished, Comparison]:
-        """Have the model rewrite a part; return the end of its answer, and the change."""
+    def _rewritten(self, rewrite: Rewrite) -> tuple[Finished, list[Hunk]]:
+        """Have the model rewrite a part; return the end of its answer, and the changes."""
         console, request, path = self._console, self._settings.request(), rewrite.file.path
         if self._ready is None:
             setup = replace(console.pair(self._settings), measure=request.mode != "ars")

@@ -6,6 +6,9 @@ In it ⏎ is a new line and → a tab; nothing deletes the lines.
 from collections.abc import Iterator
 from pathlib import Path
 
+from assistant.edit.rewrite import Proposed, proposed_by
+from assistant.store.values import Attachment, StoredMessage
+
 HERE = Path(__file__).parent
 
 
@@ -24,3 +27,9 @@ def edits(table: str) -> Iterator[tuple[str, list[str], list[str]]]:
             first, last = map(int, where.split("-"))
             new[first - 1 : last] = text.replace("→", "\t").split("⏎") if text else []
         yield row, old, new
+
+
+def proposed(answer: str, *attachments: Attachment) -> Proposed | None:
+    """Return the new version of an attached file that an answer proposes."""
+    question = StoredMessage(1, None, "user", "Why?", 0.0, "complete", attachments=attachments)
+    return proposed_by(StoredMessage(2, 1, "assistant", answer, 0.0, "complete"), [question])

@@ -13,10 +13,10 @@ from assistant.edit.comparison import Line, compare, patch
 lines_ = st.lists(st.sampled_from(["", "a", "b", "c = 1", "return", "\tx"]), max_size=30)
 
 
-def applied(old, comparison):
+def applied(old, hunks):
     """Return the old lines with the hunks applied."""
     new, at = [], 0
-    for hunk in comparison.hunks:
+    for hunk in hunks:
         new += old[at : hunk.start - 1]
         at = hunk.start - 1
         for sign, text in hunk.lines:
@@ -43,12 +43,12 @@ def test_a_hunk_is_settled_once_enough_follows_that_is_unchanged():
     old = [str(number) for number in range(30)]
     new = [*old[:5], "new", *old[6:]]
     settled = [
-        bool(found.hunks) and found.hunks[0].is_settled
-        for found in (compare(old, new[:end], is_whole=False) for end in range(31))
+        bool(hunks) and hunks[0].is_settled
+        for hunks in (compare(old, new[:end], is_whole=False) for end in range(31))
     ]
     assert settled.index(True) == 13
     assert all(settled[13:])
-    (hunk,) = compare(old, new).hunks
+    (hunk,) = compare(old, new)
     assert hunk.start == 3
     assert hunk.lines[3:5] == (Line("-", "5"), Line("+", "new"))
 
@@ -95,7 +95,7 @@ def test_of_a_long_text_only_what_is_not_the_same_above_and_below_is_compared(mo
 
     monkeypatch.setattr(comparison, "SequenceMatcher", Matcher)
     old = ["}", ""] * 1000
-    (hunk,) = compare(old, [*old[:900], "x", *old[901:]]).hunks
+    (hunk,) = compare(old, [*old[:900], "x", *old[901:]])
     assert hunk.start == 898
     assert compared == [14]
 

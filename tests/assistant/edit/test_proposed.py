@@ -2,8 +2,8 @@
 
 import pytest
 
-from assistant.edit.rewrite import proposed, proposed_by
-from assistant.store.values import Attachment, StoredMessage
+from assistant.store.values import Attachment
+from tests.assistant.edit.edits import proposed
 
 CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"
 PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
@@ -19,8 +19,7 @@ FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
     ],
 )
 def test_a_new_version_is_found_in_an_answer(answer, name, text):
-    found = proposed(answer, FILES)
-    assert found is not None
+    found = proposed(answer, *FILES)
     assert (found.name, found.text, found.gap) == (name, text, "")
 
 
@@ -29,31 +28,27 @@ def test_a_new_version_is_found_in_an_answer(answer, name, text):
     ["", CODE, "```\ndef three():\n    return 3\n```", f"```\n{CODE}\n```", f"```\n{CODE} # cut"],
 )
 def test_an_answer_without_a_new_version_proposes_none(answer):
-    assert proposed(answer, FILES) is None
+    assert proposed(answer, *FILES) is None
 
 
 def test_the_version_that_was_attached_last_counts():
     newer = Attachment("code.py", f"{CODE}  # new")
-    assert proposed(f"```\n{CODE}  # new\n```", [*FILES, newer]) is None
+    assert proposed(f"```\n{CODE}  # new\n```", *FILES, newer) is None
 
 
 def test_lines_that_are_left_out_are_named():
-    found = proposed(f"```\n{CODE[:25]}\n# ... rest of the file\n```", FILES)
-    assert found is not None
+    found = proposed(f"```\n{CODE[:25]}\n# ... rest of the file\n```", *FILES)
     assert found.gap == "lines 5 to 6 are replaced by “# ... rest of the file”"
 
 
 def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
     old = "class A:\n\tdef f(self):\n\t\treturn 1\n"
     answer = "```\nclass A:\n    def f(self):\n        return 2\n```"
-    found = proposed(answer, [Attachment("a.py", old)])
-    assert found is not None
+    found = proposed(answer, Attachment("a.py", old))
     assert found.text == old.replace("1", "2")
 
 
 def test_a_passage_of_a_file_is_no_file_and_a_document_has_no_text_of_its_own() -> None:
     passage, searched = Attachment("code.py", CODE, 1, 10, 16), Attachment("code.py", CODE)
-    along = passage, searched.by_passages, Attachment("code.PDF", CODE)
-    asked = StoredMessage(1, None, "user", "Why?", 0.0, "complete", attachments=along)
-    answer = StoredMessage(2, 1, "assistant", f"```\n{CODE}\n# new\n```", 0.0, "complete")
-    assert proposed_by(answer, [asked, answer]) is None
+    attachments = passage, searched.by_passages, Attachment("code.PDF", CODE)
+    assert proposed(f"```\n{CODE}\n# new\n```", *attachments) is None
