@@ -17,8 +17,7 @@ from assistant.passages import words
 from assistant.passages.splitting import Passage, TextLine, split
 from models.errors import UsageError
 
-TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32
-"""The largest text, file of a document, and content of a docx that is read."""
+TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
 _DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+")  # a picture within a text
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
 _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line ends within tables

@@ -20,19 +20,15 @@ added from the rarest on; one that would exceed the limit is left out. This boun
 EARLIER, BEFORE = (0.4, 0.25, 0.15), 12
 """The weight of a word of an earlier question, the latest first, relative to one of the question
 itself; and how many words of each are searched for."""
-ANSWERED = 0.1
-"""The weight of a name or a number of an earlier answer."""
+ANSWERED = 0.1  # the weight of a name or a number of an earlier answer
 PART, RELATIVE, RESEMBLING = 0.8, 0.75, 0.75
 """The weights of a match as part of a compound, with another ending, and by similar spelling."""
-RESEMBLED = 8
-"""The most words without a match that are searched for by similar spelling."""
+RESEMBLED = 8  # the most words without a match that are searched for by similar spelling
 KNOWN, RELATED = 0.35, 0.5
 """The share of the question, by the weights of its words, that the best passage must have for the
 folder to be about it; and the share of that passage's own share that the others must have."""
-NAMED = 3
-"""The most files that a name may belong to; a heading that more files have is no name."""
-FOREIGN = 0.6
-"""The share of the question that a passage in another language must have."""
+NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
+FOREIGN = 0.6  # the share of the question that a passage in another language must have
 COPY, VERSION = 0.8, 0.4
 """The share of trigrams above which a passage may be a version of another; and the share of what
 other passages must have that a version needs: the question may name what a later one replaced."""
@@ -72,12 +68,8 @@ class _Query:
         (self._count,) = sql.execute("SELECT count(*) FROM passage").fetchone()
         counts = words.languages(question)
         highest = max(counts.values())
-        self._spoken = {
-            language
-            for language in self._languages
-            if counts.get(language, 0) == highest or not highest
-        }
-        self._foreign = {language for language, count in counts.items() if highest and not count}
+        self._spoken = {name for name in self._languages if counts.get(name, 0) == highest}
+        self._foreign = {name for name, count in counts.items() if highest and not count}
         self._vocabulary = vocabulary.of(sql)
         self.instead = dict[str, str]()
 

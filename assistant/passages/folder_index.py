@@ -20,8 +20,7 @@ from models import child_process
 from models.errors import StorageError
 from models.files import disk
 
-NAMED = 20
-"""The most files that are named of those that are left out."""
+NAMED = 20  # the most files that are named of those that are left out
 
 
 class IndexState(NamedTuple):

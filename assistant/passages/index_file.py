@@ -25,11 +25,7 @@ def index_path(folder: Path, cache: Path) -> Path:
 
 
 def opened(path: Path) -> sqlite3.Connection:
-    """Open an index for reading, also while it is written.
-
-    Raises:
-        sqlite3.DatabaseError: there is none that can be read.
-    """
+    """Open an index for reading, also while it is written; DatabaseError if it cannot be read."""
     _check_regular(path)
     sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     _check(sql, VERSION)
@@ -37,11 +33,7 @@ def opened(path: Path) -> sqlite3.Connection:
 
 
 def _check_regular(path: Path) -> None:
-    """Refuse a link, perhaps to a database of another program, and a pipe, for which SQLite waits.
-
-    Raises:
-        sqlite3.OperationalError: it is there and no regular file.
-    """
+    """Refuse a link, perhaps to a database of another program, and a pipe, for which SQLite waits."""
     try:
         check_ours(path)
     except OSError as error:
@@ -49,11 +41,7 @@ def _check_regular(path: Path) -> None:
 
 
 def writable(path: Path) -> sqlite3.Connection:
-    """Open an index to update it, or an empty file to make one.
-
-    Raises:
-        sqlite3.OperationalError: it cannot be written.
-    """
+    """Open an index to update it, or an empty file; OperationalError if it cannot be written."""
     _check_regular(path)
     return sqlite3.connect(path)
 
@@ -78,9 +66,7 @@ class IndexFile:
     def __init__(self, sql: sqlite3.Connection, folder: Path) -> None:
         """Use an index; create its tables if it is empty.
 
-        Raises:
-            sqlite3.OperationalError: it cannot be written.
-            sqlite3.DatabaseError: it is damaged, or of another version.
+        DatabaseError if it is damaged or of another version; an OperationalError if not writable.
         """
         self._sql = sql
         if not _check(self._sql, 0, VERSION):

@@ -14,12 +14,9 @@ from assistant.passages import index_file, words
 INFLECTED = {"czech", "finnish", "hungarian", "estonian", "lithuanian", "polish", "russian",
              "serbian", "turkish", "basque", "armenian"}  # fmt: skip
 """Languages whose stems change, so that their words are also searched by their beginnings."""
-LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")
-"""Letters that link the parts of a compound."""
-PART, SHORT = 4, 3
-"""The fewest letters of a part of a compound, and of one that is a word of its own."""
-MAX_TERMS = 40
-"""The most terms that a word is searched as."""
+LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")  # letters that link the parts of a compound
+PART, SHORT = 4, 3  # the fewest letters of a part of a compound, and of a part that is a word
+MAX_TERMS = 40  # the most terms that a word is searched as
 
 
 class Vocabulary:

@@ -15,10 +15,8 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from assistant.tools.folders import Folders, UnreadablePath
 from models.errors import well_formed
 
-FILES = 100_000
-"""The most files and folders that are visited in a folder."""
-SECONDS = 60.0
-"""Seconds of processor time that the walk may take."""
+FILES = 100_000  # the most files and folders that are visited in a folder
+SECONDS = 60.0  # of processor time that the walk may take
 LONGEST_PATTERN = 4_096
 """Characters of a pattern in a .gitignore: no path is longer, and long ones take a while."""
 _IGNORE_BYTES = 100_000  # of a .gitignore

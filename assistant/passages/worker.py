@@ -27,12 +27,9 @@ from assistant.tools.folders import Folders, UnreadablePath
 from models import child_process
 from models.files.disk import open_regular
 
-CPU_S, PATIENCE_S = 30, 300
-"""Seconds of processor time, and of elapsed time, that a file may take."""
-MEMORY = 2_000_000_000
-"""Bytes of address space."""
-COMMIT_S = 1.0
-"""Seconds between two commits, after which new passages can be found."""
+CPU_S, PATIENCE_S = 30, 300  # of processor time, and of elapsed time, that a file may take
+MEMORY = 2_000_000_000  # bytes of address space
+COMMIT_S = 1.0  # between two commits, after which new passages can be found
 
 
 def update(folder: Path, path: Path, failed: dict[str, str]) -> None:

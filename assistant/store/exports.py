@@ -35,8 +35,7 @@ from assistant.store.values import (
 )
 from models.errors import StorageError
 
-FORMAT = 2
-"""The number in the first line of a conversation; 1 knew no tool calls."""
+FORMAT = 2  # the number in the first line of a conversation; 1 knew no tool calls
 _NEWER = "A newer specchat exported this (format {}). Update specchat."
 # JSON does not escape these; unescaped, they could control a terminal that shows the file.
 _UNSAFE_IN_TERMINALS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -154,11 +153,7 @@ def write_new(path: Path, texts: Iterable[str]) -> None:
 
 
 def write_into(folder: Path, whole: FullConversation) -> Path:
-    """Write a conversation as Markdown into a new file that is named after its title.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Write a conversation as Markdown into a new file named after its title; return its path."""
     title = unicodedata.normalize("NFC", whole.title)  # a combining mark is part of a letter
     words = "".join(c if unicodedata.category(c)[0] in "LMN" else " " for c in title).split()
     stem = "-".join(words)[:60].lower() or "conversation"

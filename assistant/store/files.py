@@ -40,11 +40,7 @@ def present(path: Path) -> bool:
 
 
 def private_file(path: Path) -> None:
-    """Create an empty file with mode 0600, or give an existing file that mode.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Create an empty file with mode 0600, or give an existing file that mode."""
     if path.exists() and not path.is_file():
         raise StorageError(f"{path} is not a file. Move it away, or set SPECCHAT_HOME.")
     # SQLite would create it with the usual mode.
@@ -77,8 +73,7 @@ def backup_path(path: Path) -> Path:
 def back_up(path: Path) -> Path | None:
     """Replace the backup by a copy of the database, unless it is younger than a day.
 
-    Raises:
-        StorageError: the database is damaged, or the copy cannot be written.
+    StorageError if the database is damaged, or the copy cannot be written.
     """
     backup = backup_path(path)
     folder = backup.parent
@@ -123,11 +118,7 @@ def restore_backup(path: Path) -> Path | None:
 
 
 def discard_backup(path: Path) -> None:
-    """Delete the backup of a database, because it holds text that was deleted from it.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
+    """Delete the backup of a database, because it holds text that was deleted from it."""
     for copy in backup_path(path).parent.glob("*"):
         copy.unlink(missing_ok=True)
 
@@ -141,14 +132,11 @@ class StoreLock:
     def __init__(self, path: Path) -> None:
         """Take the lock: alone if it is free, else shared.
 
-        Raises:
-            OSError: the lock file cannot be created.
-            StorageError: another program has held it alone for 30 seconds.
+        StorageError if another program has held it alone for 30 seconds.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         self._descriptor = os.open(path.with_suffix(".lock"), flags, 0o600)
-        self.alone = False
-        """Whether no other program has the store open."""
+        self.alone = False  # whether no other program has the store open
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while not self.take_alone() and not self._take(fcntl.LOCK_SH):
             if time.monotonic() > deadline:

@@ -26,8 +26,7 @@ _REMOVE = (
 def purge(database: Database, conversation: int | None = None) -> None:
     """Remove one conversation or, without its id, all deleted conversations and hidden messages.
 
-    Raises:
-        StorageError: not everything was removed; the message says what is left.
+    StorageError if not everything was removed.
     """
     query = f"SELECT EXISTS (SELECT 1 FROM message WHERE {_MESSAGES}) OR EXISTS ({_DELETED})"
     if not database.read(lambda sql: sql.execute(query, (conversation,)).fetchone()[0]):
