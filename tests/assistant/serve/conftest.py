@@ -5,10 +5,9 @@ import json
 import os
 import signal
 import socket
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -121,15 +120,17 @@ class Running:
         return client
 
     def post(self, path: str, body: object) -> tuple[int, bytes]:
-        """Return the status and the body of an answer."""
-        address = f"http://127.0.0.1:{self.port}{path}"
-        kind = {"Content-Type": "application/json"}
-        request = urllib.request.Request(address, json.dumps(body).encode(), kind)
-        try:
-            with urllib.request.urlopen(request, timeout=WAIT_S) as response:
-                return response.status, response.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
+        """Return the status and the body of a response."""
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)) as client:
+            client.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+            response = client.getresponse()
+            return response.status, response.read()
+
+    def answer(self, path: str, body: object) -> Any:
+        """Return the object that answers a request."""
+        status, answer = self.post(path, body)
+        assert status == 200, answer
+        return json.loads(answer)
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), timeout=WAIT_S)

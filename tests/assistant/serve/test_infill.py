@@ -1,14 +1,12 @@
 """`/infill` and completions with a suffix: prompts, caching and the clients' fields."""
 
 import json
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 
 import openai
 import pytest
@@ -97,20 +95,6 @@ def sentencepiece(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def editor(filling: Path) -> Iterator[Running]:
     with serving(filling, n_ctx=1024, measure=False) as endpoint:
         yield endpoint
-
-
-def read(running: Running, path: str, body: dict[str, Any]) -> str:
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{running.port}{path}",
-        json.dumps(body).encode(),
-        {"content-type": "application/json"},
-    )
-    with urllib.request.urlopen(request) as answer:
-        return str(answer.read().decode())
-
-
-def ask(running: Running, path: str, body: dict[str, Any]) -> Any:
-    return json.loads(read(running, path, body))
 
 
 def text_of(answer: dict[str, Any]) -> str:
@@ -247,34 +231,34 @@ def test_the_rest_of_a_suggestion_is_the_prediction_while_one_types_or_deletes()
 def test_the_engine_is_asked_with_the_prediction(filling: Path) -> None:
     body = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 12}
     with serving(filling, n_ctx=1024, measure=False) as editor:
-        first, again = (ask(editor, "/infill", body) for _ in range(2))
+        first, again = (editor.answer("/infill", body) for _ in range(2))
         job = editor.engine.asked[-1].job
     assert isinstance(job, Request)
     assert job.prediction == first["content"] == again["content"] != ""
 
 
 def test_llama_vim_gets_the_fields_that_it_asks_for(editor: Running) -> None:
-    answer = ask(editor, "/infill", VIM)
+    answer = editor.answer("/infill", VIM)
     assert [*answer] == VIM["response_fields"]
     assert answer["timings/predicted_n"] == 12
-    whole = ask(editor, "/infill", {**VIM, "response_fields": []})
+    whole = editor.answer("/infill", {**VIM, "response_fields": []})
     assert (whole["content"], whole["stop"]) == (answer["content"], True)
     assert whole["timings"]["cache_n"] > 0
 
 
 def test_a_prompt_without_an_answer_is_read_for_the_next_one(editor: Running) -> None:
-    assert ask(editor, "/infill", {**WARM, "response_fields": [""]}) == {}
-    assert ask(editor, "/infill", {**WARM, "strict_api": True})["content"] == ""
+    assert editor.answer("/infill", {**WARM, "response_fields": [""]}) == {}
+    assert editor.answer("/infill", {**WARM, "strict_api": True})["content"] == ""
 
 
 @pytest.mark.parametrize("name", EDITORS)
 def test_the_request_of_each_plugin_is_obeyed_to_the_letter(editor: Running, name: str) -> None:
     path, body = ASKED[name]
-    whole = text_of(ask(editor, path, {**body, "stream": False, "strict_api": True}))
-    stream = read(editor, path, {**body, "stream": True, "strict_api": True})
-    events = [line.removeprefix("data: ") for line in stream.splitlines() if "data: {" in line]
+    whole = text_of(editor.answer(path, {**body, "stream": False, "strict_api": True}))
+    _, stream = editor.post(path, {**body, "stream": True, "strict_api": True})
+    events = [line[len("data: ") :] for line in stream.splitlines() if b"data: {" in line]
     assert whole == "".join(text_of(json.loads(event)) for event in events) != ""
-    assert whole == ask(editor, "/infill", {**ASKED["vscode"][1], "input_extra": []})["content"]
+    assert whole == editor.answer("/infill", {**ASKED["vscode"][1], "input_extra": []})["content"]
 
 
 @pytest.mark.parametrize("name", ["continue", "zed"])
@@ -291,47 +275,33 @@ def test_the_marks_of_each_family_are_those_of_a_gap(marks: tuple[str, str, str]
 
 def test_identical_requests_at_once_do_not_replace_each_other(editor: Running) -> None:
     path, body = ASKED["minuet"]
-
-    def status(_: int) -> int:
-        try:
-            read(editor, path, {**body, "max_tokens": 400})
-        except HTTPError as error:
-            with error:
-                return error.code
-        return 200
-
     with ThreadPoolExecutor(3) as pool:
-        assert [*pool.map(status, range(3))] == [200] * 3
+        jobs = [pool.submit(editor.post, path, {**body, "max_tokens": 400}) for _ in range(3)]
+        assert [job.result()[0] for job in jobs] == [200] * 3
 
 
 def test_several_completions_are_refused_if_read_strictly(editor: Running) -> None:
     several = {**ASKED["vscode"][1], "n_cmpl": 3}
-    assert text_of(ask(editor, "/infill", several))
-    with pytest.raises(HTTPError, match="400") as refused:
-        ask(editor, "/infill", {**several, "strict_api": True})
-    refused.value.close()
+    assert text_of(editor.answer("/infill", several))
+    assert editor.post("/infill", {**several, "strict_api": True})[0] == 400
 
 
 def test_an_indent_that_no_line_has_is_refused_in_a_sentence(editor: Running) -> None:
-    with pytest.raises(HTTPError, match="400") as refused:
-        ask(editor, "/infill", {**VIM, "n_indent": 10**12})
-    assert "n_indent" in refused.value.read().decode()
-    refused.value.close()
+    status, answer = editor.post("/infill", {**VIM, "n_indent": 10**12})
+    assert (status, b"n_indent" in answer) == (400, True)
 
 
 def test_a_suffix_is_filled_in_as_llama_cpp_does(editor: Running) -> None:
     body = {"model": "tiny", "prompt": BEFORE, "suffix": AFTER, "max_tokens": 12, "temperature": 0}
     native = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 12}
-    text = ask(editor, "/v1/completions", body)["choices"][0]["text"]
-    assert text == ask(editor, "/infill", native)["content"] != ""
+    text = editor.answer("/v1/completions", body)["choices"][0]["text"]
+    assert text == editor.answer("/infill", native)["content"] != ""
     for mode in ("ars", "sps"):
         own = {"specchat": {"mode": mode}}
-        assert ask(editor, "/infill", {**native, **own})["content"] == text
+        assert editor.answer("/infill", {**native, **own})["content"] == text
 
 
-def test_without_infill_tokens_the_refusal_names_a_model_that_has_them(
-    running: Running,
-) -> None:
+def test_without_infill_tokens_the_refusal_names_a_model_with_them(running: Running) -> None:
     with pytest.raises(openai.BadRequestError, match=r"qwen2\.5-coder-1\.5b can"):
         running.client().completions.create(model="tiny", prompt="a", suffix="b")
 
@@ -345,7 +315,7 @@ def test_an_answer_ends_where_it_begins_to_repeat_what_follows() -> None:
 def test_a_key_has_little_read_again_and_a_far_suffix_stays_read(editor: Running) -> None:
     body = {"input_suffix": "".join(f"line {n}\n" for n in range(90)), "n_predict": 1}
     first, second = (
-        ask(editor, "/infill", {**body, "input_prefix": f"another file: {typed}"})
+        editor.answer("/infill", {**body, "input_prefix": f"another file: {typed}"})
         for typed in ("t", "th")
     )
     assert first["tokens_evaluated"] > 240
@@ -353,24 +323,17 @@ def test_a_key_has_little_read_again_and_a_far_suffix_stays_read(editor: Running
 
 
 def test_a_newer_request_of_a_client_replaces_the_one_under_way(tmp_path: Path) -> None:
-    path = tiny.write(
-        tmp_path / "slow.gguf",
-        layers=60,
-        n_ctx=8192,
-        stops=False,
-        controls=(*tiny.CONTROLS, *MARKS),
-    )
+    controls = (*tiny.CONTROLS, *MARKS)
+    path = tiny.write(tmp_path / "slow.gguf", layers=60, n_ctx=8192, stops=False, controls=controls)
     body = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 8000}
     with (  # if nothing is replaced, closing the server ends what the pool waits for
         ThreadPoolExecutor(2) as pool,
         serving(path, n_ctx=8192, measure=False) as slow,
     ):
-        older = pool.submit(ask, slow, "/infill", body)
+        older = pool.submit(slow.post, "/infill", body)
         slow.until(lambda: slow.engine.answers)
-        newer = pool.submit(ask, slow, "/infill", {**body, "input_prefix": "x", "n_predict": 1})
+        newer = pool.submit(slow.answer, "/infill", {**body, "input_prefix": "x", "n_predict": 1})
         slow.until(lambda: slow.engine.asked[2:])
         assert slow.engine.asked[1].is_cancelled
-        with pytest.raises(HTTPError, match="499") as refused:
-            older.result(WAIT_S)
-        refused.value.close()
+        assert older.result(WAIT_S)[0] == 499
         assert newer.result(WAIT_S)["stop"]
