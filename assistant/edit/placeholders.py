@@ -60,8 +60,10 @@ class Versions:
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         self.old, self.new = ([line.strip() for line in lines] for lines in (old, new))
-        self._before, self._after = Counter(self.old), Counter(self.new)
-        self._words = {line: {*re.findall(r"\w+", line)} for line in self._before | self._after}
+        before, after = Counter(self.old), Counter(self.new)
+        self._lost = before - after
+        self._once = {line for line, count in before.items() if count == after[line] == 1}
+        self._words = {line: {*re.findall(r"\w+", line)} for line in before | after}
         self._comments = _comments(self.old)
         self._anchors = [*self._in_both()]
 
@@ -77,7 +79,8 @@ class Versions:
         fresh += more
         if kind == "comment" and fresh:
             return []  # there is new code that it may describe
-        lost = [k for k in range(i + 1, i_end) if _has_words(self.old[k]) and self._is_lost(k)]
+        between = range(i + 1, i_end)
+        lost = [k for k in between if _has_words(self.old[k]) and self.old[k] in self._lost]
         comments = [k for k in lost if k in self._comments]
         if any(self._are_similar(self.new[index], self.old[k]) for k in comments):
             return []  # it is a reworded comment
@@ -85,14 +88,10 @@ class Versions:
             return lost if len(lost) - len(comments) >= MIN_LINES else []
         return lost if len(lost) > 2 * fresh + (kind == "inline") else []
 
-    def _is_lost(self, index: int) -> bool:
-        return self._before[self.old[index]] > self._after[self.old[index]]
-
     def _in_both(self) -> Iterator[tuple[int, int]]:
         """Yield in order the indices of lines that both versions have exactly once."""
-        once = {line for line, n in self._before.items() if n == self._after[line] == 1}
         a, b = (
-            [i for i, line in enumerate(lines) if line in once and _has_words(line)]
+            [i for i, line in enumerate(lines) if line in self._once and _has_words(line)]
             for lines in (self.old, self.new)
         )
         common = ([self.old[i] for i in a], [self.new[j] for j in b])

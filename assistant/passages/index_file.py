@@ -33,7 +33,7 @@ def opened(path: Path) -> sqlite3.Connection:
 
 
 def _check_regular(path: Path) -> None:
-    """Refuse a link, perhaps to a database of another program, and a pipe, for which SQLite waits."""
+    """Refuse a link, perhaps to another program's database, and a pipe, for which SQLite waits."""
     try:
         check_ours(path)
     except OSError as error:

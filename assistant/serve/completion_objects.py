@@ -97,7 +97,6 @@ class Completion:
         return self._object(self.KIND, [choice], usage=usage_of(end.stats), specchat=own)
 
     def _message(self, answer: AnswerDeltas) -> Object:
-        """Return the answer as a choice has it."""
         content = answer.text or (None if answer.tool_calls else "")
         message: Object = {"role": "assistant", "content": content, "refusal": None}
         message |= {"reasoning_content": answer.thought} if answer.thought else {}
@@ -105,7 +104,6 @@ class Completion:
         return {"index": 0, "message": message}
 
     def _delta(self, delta: Object) -> Object:
-        """Return a delta as the choice of a chunk has it."""
         return {"index": 0, "delta": delta}
 
     def begin(self) -> Iterator[Object]:

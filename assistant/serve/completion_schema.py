@@ -178,16 +178,10 @@ def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionReques
         name = str(error).split()[0]
         param = name if name in _CompletionBody.__struct_fields__ else None
         raise ApiError(400, f"{error}.", "invalid_value", param) from error
-    return CompletionRequest(
-        served,
-        request,
-        bool(wanted.stream),
-        bool((wanted.stream_options or {}).get("include_usage")),
-        isinstance(wanted.tool_choice, chat.Function),
-        notices.strict,
-        tuple(notices.texts),
-        adapted.limits,
-    )
+    streams, names_call = bool(wanted.stream), isinstance(wanted.tool_choice, chat.Function)
+    wants_usage = bool((wanted.stream_options or {}).get("include_usage"))
+    read = notices.strict, tuple(notices.texts), adapted.limits
+    return CompletionRequest(served, request, streams, wants_usage, names_call, *read)
 
 
 def _checked(fields: Fields, notices: Notices) -> _CompletionBody:

@@ -158,11 +158,8 @@ class Endpoint:
             return _json(await exchange.while_connected(whole(events, reply, exchange)))
         chunks = stream(events, reply, exchange)
         first = await exchange.while_connected(anext(chunks))  # an error now has its own status
-        return StreamingResponse(
-            _prepended(first, chunks),
-            media_type="text/event-stream",
-            headers={"cache-control": "no-store"},
-        )
+        headers, whole_stream = {"cache-control": "no-store"}, _prepended(first, chunks)
+        return StreamingResponse(whole_stream, headers=headers, media_type="text/event-stream")
 
     async def _events(
         self, request: Request, exchange: Exchange, seconds: float | None
@@ -264,9 +261,9 @@ def _next_round(request: Request, end: Finished) -> Request:
     """Return the likely next request: this one, its answer, and a tool's result or a question."""
     ids = () if end.thought else end.token_ids  # templates rewrite an answer with a thought
     answer = Message("assistant", end.text, ids, tool_calls=end.tool_calls)
-    following = (
-        Message("tool", "", call_id=end.tool_calls[0].id) if end.tool_calls else Message("user", "")
-    )
+    following = Message("user", "")
+    if end.tool_calls:
+        following = Message("tool", "", call_id=end.tool_calls[0].id)
     return replace(request, messages=(*request.messages, answer, following))
 
 

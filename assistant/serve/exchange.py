@@ -142,7 +142,6 @@ async def stream(events: Events, reply: Completion, exchange: Exchange) -> Async
 
 
 def _sse(event: Event | Waiting, reply: Completion, answer: AnswerDeltas) -> Iterator[bytes]:
-    """Yield the server-sent events of an event."""
     match event:
         case Waiting(before):
             yield _comment(f"waiting, {before} before you" if before else "waiting")

@@ -18,12 +18,9 @@ from assistant.serve.dialect import Fields, Notices
 
 _STATEFUL = ("previous_response_id", "conversation", "prompt", "background")
 
-_NAMES = {
-    "messages": "input",
-    "response_format": "text.format",
-    "reasoning_effort": "reasoning.effort",
-}
-"""Fields of a chat completion, and what they are in a response."""
+# Fields of a chat completion, and what they are in a response.
+_NAMES = {"messages": "input", "response_format": "text.format",
+          "reasoning_effort": "reasoning.effort"}  # fmt: skip
 
 
 class _Body(msgspec.Struct):
@@ -171,7 +168,6 @@ class Response(Completion):
         return {"type": f"response.{kind}", "sequence_number": self._events - 1, **more}
 
     def _of_item(self, kind: str, **more: object) -> Object:
-        """Return an event of the open item."""
         address = {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1}
         return self._event(kind, **address, content_index=0, **more)
 
@@ -226,7 +222,6 @@ class Response(Completion):
 
 
 def _usage(end: Finished) -> Object:
-    """Return a response's token counts."""
     stats = end.stats
     return {
         "input_tokens": stats.prompt_tokens,

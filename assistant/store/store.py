@@ -100,33 +100,28 @@ class Store:
 
     def newest(self) -> int | None:
         """Return the id of the conversation that was changed last; None if there is none."""
-        newest: int | None = self._value(
-            "SELECT id FROM conversation WHERE deleted IS NULL ORDER BY updated DESC, id DESC"
-        )
-        return newest
+        newest = "SELECT id FROM conversation WHERE deleted IS NULL ORDER BY updated DESC, id DESC"
+        return self._value(int, newest)
 
     def is_there(self, conversation: int) -> bool:
         """Return whether a conversation exists and is not deleted."""
         known = "SELECT 1 FROM conversation WHERE id = ? AND deleted IS NULL"
-        return self._value(known, conversation) is not None
+        return self._value(int, known, conversation) is not None
 
     def system(self, conversation: int) -> str:
         """Return the system prompt of a conversation."""
         query = "SELECT system FROM conversation WHERE id = ?"
-        row = (query, "conversation", conversation)
-        return str(self._database.read(lambda sql: messages.required(sql, *row))["system"])
+        if (system := self._value(str, query, conversation)) is None:
+            raise not_found("conversation", conversation)
+        return system
 
     def rename(self, conversation: int, title: str) -> None:
         """Set the title; an empty one names the conversation after its first message again."""
         named = " ".join(well_formed(title).split())
-        first = self._value(
-            "SELECT content FROM message WHERE conversation = ? AND role = 'user' "
-            "AND hidden IS NULL ORDER BY id LIMIT 1",
-            conversation,
-        )
-        self._set(
-            conversation, "title = ?, named = ?", named or title_from(first or ""), bool(named)
-        )
+        query = """SELECT content FROM message WHERE conversation = ? AND role = 'user'
+            AND hidden IS NULL ORDER BY id LIMIT 1"""
+        title = named or title_from(self._value(str, query, conversation) or "")
+        self._set(conversation, "title = ?, named = ?", title, bool(named))
 
     def pin(self, conversation: int, pinned: bool = True) -> None:
         """Pin a conversation to the top of the list, or unpin it."""
@@ -207,13 +202,12 @@ class Store:
 
     def recall(self, key: str) -> str | None:
         """Return the note under `key`; None if there is none."""
-        value: str | None = self._value("SELECT value FROM note WHERE key = ?", key)
-        return value
+        return self._value(str, "SELECT value FROM note WHERE key = ?", key)
 
-    def _value(self, query: str, *values: object) -> Any:
+    def _value(self, kind: Callable[[Any], _Result], query: str, *values: object) -> _Result | None:
         """Return the first column of the first row; None if there is no row."""
         row = self._database.read(lambda sql: sql.execute(query, values).fetchone())
-        return row and row[0]
+        return None if row is None else kind(row[0])
 
     def _save_trace(self, sql: sqlite3.Connection, answer: int, trace: Trace) -> None:
         """Append the steps not yet stored; rewrite the trace if its stored prefix differs."""

@@ -99,6 +99,6 @@ def test_a_response_is_answered_as_elsewhere(running: Running, body, text) -> No
 
 
 @pytest.mark.parametrize(("path", "body"), REFUSED)
-def test_what_others_refuse_is_refused(running: Running, path: str, body: dict[str, Any]) -> None:
+def test_a_body_that_others_refuse_is_refused(running: Running, path: str, body: Any) -> None:
     status, answer = running.post(path, body)
     assert (status, bool(json.loads(answer)["error"]["message"])) == (400, True)
