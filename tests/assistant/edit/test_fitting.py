@@ -71,6 +71,8 @@ JS += "  add(n) {\n    this.n = this.n + n;\n  }\n}"
 MAKE = "all: a\n\tcc -o all a\n\nclean:\n\trm all"
 PLAIN = "def f(a):\n    b = a\n    return b"
 TSV = "name\tage\nAda\t36\nBob\t7"
+ONE = CART.replace("return self.n", "return 1")
+EMPTY = JS.replace("    this.n = this.n + n;\n", "")
 
 
 def spaced(text):
@@ -83,54 +85,21 @@ def spaced(text):
         ("a.go:7", GO, GO.replace("1", "2"), GO.replace("1", "2")),
         ("a.go:6-8", GO, spaced(GO).replace("1", "2"), GO.replace("1", "2")),
         ("a.js:add", JS, JS.replace("= this.n +", "+="), JS.replace("= this.n +", "+=")),
-        (
-            "a.js:add",
-            JS,
-            f"{JS.partition('  get')[0]}  add(n) {{\n  }}\n}}",
-            JS.replace("    this.n = this.n + n;\n", ""),
-        ),
-        ("a.js:add", JS, "add(n) {\n}", JS.replace("    this.n = this.n + n;\n", "")),
-        (
-            "a.py:total",
-            CART,
-            "def total(self):\n    return 1",
-            CART.replace("return self.n", "return 1"),
-        ),
-        (
-            "a.py:total",
-            CART,
-            "def total(self):\n        return 1",
-            CART.replace("return self.n", "return 1"),
-        ),
-        (
-            "a.py",
-            CART,
-            spaced(CART).replace("+=", "-=").replace("  \n", "\n"),
-            CART.replace("+=", "-="),
-        ),
+        ("a.js:add", JS, f"{JS.partition('  get')[0]}  add(n) {{\n  }}\n}}", EMPTY),
+        ("a.js:add", JS, "add(n) {\n}", EMPTY),
+        ("a.py:total", CART, "def total(self):\n    return 1", ONE),
+        ("a.py:total", CART, "def total(self):\n        return 1", ONE),
+        ("a.py", CART, spaced(ONE).replace("  \n", "\n"), ONE),
         ("a.py", CART, spaced(CART), spaced(CART)),
         ("Makefile", MAKE, spaced(f"{MAKE}\n\nt:\n\ttest"), f"{MAKE}\n\nt:\n\ttest"),
         ("a.tsv", TSV, "name age\nAda 37\nBob    7\nEve 9", "name\tage\nAda\t37\nBob\t7\nEve\t9"),
-        (
-            "a.py:2",
-            PLAIN,
-            "    if a:\n        b = a",
-            PLAIN.replace("    b = a", "    if a:\n        b = a"),
-        ),
-        (
-            "a.py",
-            PLAIN,
-            PLAIN.replace("\n    ", "\n  ").replace("a)", "a, c)"),
-            PLAIN.replace("a)", "a, c)"),
-        ),
-        (
-            "a.py:2-3",
-            PLAIN,
-            "try:\n    b = a\nfinally:\n    return b",
-            "def f(a):\n    try:\n        b = a\n    finally:\n        return b",
-        ),
+        ("a.py:2", PLAIN, "    if a:\n        b = a",
+         PLAIN.replace("b = a", "if a:\n        b = a")),
+        ("a.py", PLAIN, "def f(a, c):\n  b = a\n  return b", PLAIN.replace("a)", "a, c)")),
+        ("a.py:2-3", PLAIN, "try:\n    b = a\nfinally:\n    return b",
+         "def f(a):\n    try:\n        b = a\n    finally:\n        return b"),
     ],
-)
+)  # fmt: skip
 def test_an_answer_is_indented_as_its_place_is(name, old, answer, new):
     rewrite = rewriting(name, old)
     assert "\n".join(rewrite.new(answer)) == new
