@@ -35,16 +35,7 @@ def pdf(*pages: str) -> bytes:
     return f"{file}{table}\nstartxref\n{len(file)}\n%%EOF\n".encode()
 
 
-def docx(*paragraphs: tuple[str, str]) -> bytes:
-    """A docx: paragraphs, each with the name of its style."""
-    body = "".join(
-        f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>'
-        for style, text in paragraphs
-    )
-    return _document(body)
-
-
-def marked_docx(text: str) -> bytes:
+def docx(text: str) -> bytes:
     """A docx of lines: `! ` a title, `# ` headings, `|` rows of tables, `[box]` text boxes."""
     body, row = "", re.compile(r"(?:<w:p>\|.*?\|</w:p>)+")
     styles = {"!": "Title", "#": "Heading1", "##": "Heading2"}

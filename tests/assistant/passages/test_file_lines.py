@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assistant.passages import file_lines
-from tests.assistant.passages.papers import marked_docx, notebook, pdf
+from tests.assistant.passages.papers import docx, notebook, pdf
 
 MAIL = """Subject: =?utf-8?q?B=C3=BCcher?=
 From: a@b.example
@@ -37,11 +37,11 @@ def texts(data, kind):
         ("Ge\u00adsamt\u00ad\nkonzept, Cafe\u0301", ".txt", ["Gesamt-", "konzept, Café"]),
         ("HS\u201112 and HS\u201013", ".md", ["HS-12 and HS-13"]),
         ("a ![tree](data:image/png;base64,iVBORw0KGgo=) b", ".md", ["a ![tree]() b"]),
-        (marked_docx("Part HS\u201112\n[box] Hot sur\u00adface"), ".docx",
+        (docx("Part HS\u201112\n[box] Hot sur\u00adface"), ".docx",
          ["Part HS-12", "Hot surface"]),
-        (marked_docx("! Title\n# One\n| a | b |\n| 1 | two words |\nEnd"), ".docx",
+        (docx("! Title\n# One\n| a | b |\n| 1 | two words |\nEnd"), ".docx",
          ["# Title", "# One", "| a | b |", "|---|---|", "| 1 | two words |", "End"]),
-        (marked_docx("| all of it |\n| is layout |"), ".docx", ["all of it", "is layout"]),
+        (docx("| all of it |\n| is layout |"), ".docx", ["all of it", "is layout"]),
         ("<table><tr><td>a\n<td>layout</table>", ".html", ["a", "layout"]),
         ("<h1>Top</h1>x<table><tr><th>a<th>b<tr>\n<td>1\n<td>2</table>y", ".html",
          ["# Top", "x", "| a | b", "|---|---", "| 1 | 2", "y"]),

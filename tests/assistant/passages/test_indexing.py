@@ -53,7 +53,7 @@ def test_each_kind_of_file_is_found_at_its_place(folder, cache):
         "<p>The <b>lion</b> &amp; its cub\nsleep.</p>"
     )
     (folder / "e.pdf").write_bytes(pdf("The crocodile swims.", "The ostrich runs."))
-    (folder / "f.docx").write_bytes(docx(("Heading1", "Birds"), ("Normal", "The pelican fishes.")))
+    (folder / "f.docx").write_bytes(docx("# Birds\nThe pelican fishes."))
     (folder / "g.txt").write_bytes("Der Löwe brüllt; the caracal.".encode("utf-16"))
     (folder / "h.txt").write_bytes("The okapi rests in the café.".encode("latin-1"))
     index = indexed(folder, cache)

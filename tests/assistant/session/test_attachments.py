@@ -64,7 +64,7 @@ def test_files_are_read_as_text(folder: Path, data: bytes, text: str) -> None:
 def test_a_document_is_read_as_the_text_of_its_pages(folder: Path) -> None:
     (folder / "a.PDF").write_bytes(pdf("The rent is 830 euros.", "", "The key hangs there."))
     assert read(Path("a.PDF")).text == "The rent is 830 euros.\n\f\fThe key hangs there."
-    (folder / "b.docx").write_bytes(docx(("Heading1", "Garden"), ("", "Water the roses.")))
+    (folder / "b.docx").write_bytes(docx("# Garden\nWater the roses."))
     assert read(Path("b.docx"), "./b.docx") == Attachment("./b.docx", "# Garden\nWater the roses.")
 
 
