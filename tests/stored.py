@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from assistant.events import Trace
@@ -12,14 +11,10 @@ from assistant.store.values import Attachment, StoredMessage
 
 
 def ask(
-    store: Store,
-    conversation: int,
-    parent: int | None,
-    text: str,
-    attachments: Sequence[Attachment] = (),
+    store: Store, conversation: int, parent: int | None, text: str, files: Sequence[Attachment] = ()
 ) -> StoredMessage:
     """Add a question."""
-    asked = StoredMessage(0, parent, "user", text, time.time(), "complete", (), tuple(attachments))
+    asked = StoredMessage(0, parent, "user", text, time.time(), "complete", (), tuple(files))
     return store.append(conversation, asked)
 
 
@@ -36,19 +31,7 @@ def call(store: Store, conversation: int, parent: int, called: ToolCall) -> Stor
 
 
 def end(
-    store: Store,
-    answer: int,
-    text: str,
-    token_ids: Sequence[int] = (),
-    trace: Trace = (),
-    stats: Any = None,
-    stop: str | None = None,
-    state: Any = "complete",
-    thought: str = "",
-    calls: Sequence[ToolCall] = (),
-    seconds: float = 0.0,
+    store: Store, answer: int, text: str, trace: Trace = (), state: Any = "complete", **more: Any
 ) -> StoredMessage:
     """End an answer or a call."""
-    empty = StoredMessage(answer, None, "assistant", text, 0.0, state, tuple(token_ids), stop=stop)
-    rest = {"stats": stats, "thought": thought, "tool_calls": tuple(calls), "seconds": seconds}
-    return store.end(replace(empty, **rest), trace)
+    return store.end(StoredMessage(answer, None, "assistant", text, 0.0, state, **more), trace)

@@ -55,7 +55,7 @@ def test_stored_chats_in_a_shell_command_no_terminal(tmp_path: Path, texts: list
     for text in texts:
         number = store.create(title=text, system=text)
         answer = begin(store, number, ask(store, number, None, f"needle {text}").id, text)
-        end(store, answer.id, text, (), (), None, None, "complete")
+        end(store, answer.id, text)
         store.rename(number, text)
     store.close()
     found = [["list"], ["search", "needle"]]

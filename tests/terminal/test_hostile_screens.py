@@ -53,7 +53,7 @@ def conversation(store: Store, texts: Sequence[str]) -> int:
         parent = ask(store, number, parent, text[:2900], files).id
         answer = begin(store, number, parent, batch[0])
         trace = told(text, dice)
-        parent = end(store, answer.id, text, (), trace, None, "stop-token", "complete").id
+        parent = end(store, answer.id, text, trace, stop="stop-token").id
     store.remember(OPEN, str(number))
     return number
 

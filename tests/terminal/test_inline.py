@@ -91,7 +91,7 @@ def stored(home: Path, answer: str, *files: Attachment, calls: Sequence[ToolCall
     number = store.create("A chat")
     question = ask(store, number, None, "The question", files)
     begun = begin(store, number, question.id, "tiny")
-    end(store, begun.id, answer, stop="stop-token", calls=calls)
+    end(store, begun.id, answer, stop="stop-token", tool_calls=tuple(calls))
     store.close()
 
 

@@ -30,7 +30,7 @@ def test_the_passage_at_the_top_stays_there(tmp_path: Path, models: list[str]) -
     number = store.create("A long answer")
     question = ask(store, number, None, "Tell me much.")
     answer = begin(store, number, question.id, "tiny")
-    end(store, answer.id, TEXT, (), (), None, "stop-token", "complete")
+    end(store, answer.id, TEXT, stop="stop-token")
     store.remember(OPEN, str(number))
     store.close()
     with opened(tmp_path, *models, size=(110, 36)) as terminal:

@@ -53,7 +53,8 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
         asked = ask(store, conversation, parent, prompt)
         answer = begin(store, conversation, asked.id, "tiny")
         text = f"Answer to {prompt}"
-        ended = end(store, answer.id, text, (1, 2), trace(2), STATS, "stop-token", "complete")
+        stop = "stop-token"
+        ended = end(store, answer.id, text, trace(2), token_ids=(1, 2), stats=STATS, stop=stop)
         records += [asked, ended]
         parent = ended.id
     return conversation, records

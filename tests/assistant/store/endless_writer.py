@@ -25,7 +25,7 @@ def chat(store: Store, conversation: int, parent: int | None, number: int) -> in
         text = "word " * done * (number * 53 % 400)
         store.stream(answer.id, text, rounds[: done * len(rounds) // 4])
         say("streamed", answer.id, len(text))
-    end(store, answer.id, text + "end", (1, 2, 3), rounds, None, "length", "complete")
+    end(store, answer.id, text + "end", rounds, token_ids=(1, 2, 3), stop="length")
     say("ended", answer.id, len(text) + 3)
     return answer.id
 

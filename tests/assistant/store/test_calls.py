@@ -2,7 +2,6 @@
 
 import pytest
 
-from assistant.events import Stats
 from assistant.request import ToolCall
 from assistant.store.exports import json_lines, markdown, read_json_lines
 from assistant.store.store import Store
@@ -21,11 +20,11 @@ def calling(store: Store) -> int:
     answer = begin(store, chat, asked.id, "m")
     store.stream(answer.id, "", (), "Rayl")
     assert store.path(chat)[-1].thought == "Rayl"
-    fields = "Let me see.", (1,), (), Stats("ars"), None, "complete", "Rayleigh?\nYes."
-    end(store, answer.id, *fields, calls=(READ, LIST))
+    calls = READ, LIST
+    end(store, answer.id, "Let me see.", thought="Rayleigh?\nYes.", tool_calls=calls)
     result = call(store, chat, answer.id, READ)
     assert store.path(chat)[-1].state == "streaming"
-    end(store, result.id, "zeppelin\ud800", calls=(READ,), seconds=1.5)
+    end(store, result.id, "zeppelin\ud800", tool_calls=(READ,), seconds=1.5)
     return chat
 
 

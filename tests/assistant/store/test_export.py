@@ -27,7 +27,7 @@ def rich(store):
     attached = [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````")]
     asked = ask(store, conversation, records[1].id, "Other", attached)
     answer = begin(store, conversation, asked.id, "tiny-2")
-    end(store, answer.id, "Half an", (3,), trace(1), STATS, "cancelled", "stopped")
+    end(store, answer.id, "Half an", trace(1), "stopped", stats=STATS, stop="cancelled")
     store.pin(conversation)
     return conversation
 

@@ -41,7 +41,7 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
         assert store.path(conversation)[-1].content == "word" * size
         assert store.path(conversation)[-1].state == "streaming"
         assert store.trace(answer.id) == rounds[:size]
-    ended = end(store, answer.id, "all", (), rounds, STATS, "cancelled", "stopped")
+    ended = end(store, answer.id, "all", rounds, "stopped", stop="cancelled")
     assert (ended.state, ended.stop, ended.content) == ("stopped", "cancelled", "all")
     assert store.trace(answer.id) == rounds
 
@@ -61,7 +61,7 @@ def test_a_stopped_answer_can_go_on(path):
     store = opened(path)
     store.stream(ended.id, "Answer to Hi and", trace(3))
     assert store.path(conversation)[-1].state == "streaming"
-    end(store, ended.id, "Answer to Hi and bye", (1, 2, 3), trace(4), STATS, None, "complete")
+    end(store, ended.id, "Answer to Hi and bye", trace(4))
     assert store.trace(ended.id) == trace(4)
     assert [each.id for each in store.summaries("bye")] == [conversation]
 
@@ -100,7 +100,7 @@ def test_a_missing_conversation_or_message_is_said_to_be_missing(store):
     with pytest.raises(StorageError, match="no message 5"):
         store.stream(5, "", ())
     with pytest.raises(StorageError, match="no message 5"):
-        end(store, 5, "", (), (), None, None, "complete")
+        end(store, 5, "")
 
 
 def test_a_damaged_trace_leaves_its_answer_readable(store):

@@ -37,7 +37,7 @@ def test_a_conversation_deleted_for_good_is_in_no_file(path):
     conversation, records = talk(store, f"Look: {SECRET}", "more")
     for size in range(1, 6):
         store.stream(records[1].id, f"{SECRET} " * size * 300, trace(size))
-    end(store, records[1].id, f"{SECRET} " * 10, (), trace(3), None, None, "complete")
+    end(store, records[1].id, f"{SECRET} " * 10, trace(3))
     store.rename(conversation, SECRET)
     store.back_up()
     assert holding(path.parent)

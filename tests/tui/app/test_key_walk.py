@@ -168,7 +168,7 @@ class Walker(Chat):
         number = self.store.create("A question")
         asked = ask(self.store, number, None, "Which colour?", ASKED)
         answered = begin(self.store, number, asked.id, "tiny")
-        end(self.store, answered.id, ANSWER, (), (GUESSED,), calls=calls)
+        end(self.store, answered.id, ANSWER, (GUESSED,), tool_calls=calls)
         return number
 
     def promised(self, seen: str) -> list[str]:

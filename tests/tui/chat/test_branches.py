@@ -122,7 +122,7 @@ def kept(chat: Chat, *texts: str) -> int:
     for place, text in enumerate(texts):
         if place % 2:
             parent = begin(store, conversation, parent or 0, "tiny").id
-            end(store, parent, text, (), (), None, "stop-token", "complete")
+            end(store, parent, text, stop="stop-token")
         else:
             parent = ask(store, conversation, parent, text).id
     return conversation
@@ -214,7 +214,7 @@ async def test_a_search_result_opens_its_message_on_any_branch(pair: Pair) -> No
         long = kept(chat, *texts)
         first, second = store.path(long)[:2]
         other = begin(store, long, first.id, "tiny")
-        end(store, other.id, "an okapi", (), (), None, "stop-token", "complete")
+        end(store, other.id, "an okapi", stop="stop-token")
         store.choose(second.id)
         for word, text, record in (("zebra", "a zebra", second), ("okapi", "an okapi", other)):
             await chat.pilot.press("ctrl+n", "f2", *word, "enter")

@@ -103,7 +103,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Store:
         question = ask(store, conversation, None, f"Tell me about {title}.")
         answer = begin(store, conversation, question.id, "tiny")
         text = f"All about {title}, with a word that is rare in {title}: zebra{title[0]}"
-        end(store, answer.id, text, (), (), None, "stop-token", "complete")
+        end(store, answer.id, text, stop="stop-token")
     return store
 
 

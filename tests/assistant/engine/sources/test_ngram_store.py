@@ -23,7 +23,7 @@ def stored_answer(store, token_ids=ANSWER, model="target"):
     conversation = store.create()
     question = ask(store, conversation, None, "?")
     answer = begin(store, conversation, question.id, model)
-    end(store, answer.id, "!", token_ids, (), None, "stop-token", "complete")
+    end(store, answer.id, "!", token_ids=token_ids, stop="stop-token")
     return conversation, answer.id
 
 
