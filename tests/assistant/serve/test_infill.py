@@ -187,8 +187,7 @@ def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, fillin
     prompt = InfillPrompt(vocab, "a = b", Infill("\n"), 500, "c(d, e)")
     source = InfillSource(prompt.context, len(prompt.tokens))
     source.read(prompt.tokens)
-    run = source.offer(prompt.tokens, 5)
-    assert run is not None
+    run: Any = source.offer(prompt.tokens, 5)
     assert b"".join(map(vocab.piece, run.tokens)) == b"c(d, "
 
 
@@ -232,8 +231,7 @@ def test_the_engine_is_asked_with_the_prediction(filling: Path) -> None:
     body = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 12}
     with serving(filling, n_ctx=1024, measure=False) as editor:
         first, again = (editor.answer("/infill", body) for _ in range(2))
-        job = editor.engine.asked[-1].job
-    assert isinstance(job, Request)
+        job: Any = editor.engine.asked[-1].job
     assert job.prediction == first["content"] == again["content"] != ""
 
 
@@ -314,10 +312,8 @@ def test_an_answer_ends_where_it_begins_to_repeat_what_follows() -> None:
 
 def test_a_key_has_little_read_again_and_a_far_suffix_stays_read(editor: Running) -> None:
     body = {"input_suffix": "".join(f"line {n}\n" for n in range(90)), "n_predict": 1}
-    first, second = (
-        editor.answer("/infill", {**body, "input_prefix": f"another file: {typed}"})
-        for typed in ("t", "th")
-    )
+    prefixes = ("another file: t", "another file: th")
+    first, second = (editor.answer("/infill", {**body, "input_prefix": p}) for p in prefixes)
     assert first["tokens_evaluated"] > 240
     assert second["timings"]["prompt_n"] < 30
 

@@ -17,6 +17,7 @@ PLACE = {"place": {"enum": ["Rome", "Oslo"]}}
 SCHEMA = {"type": "object", "properties": PLACE, "required": ["place"]}
 TOOL = {"type": "function", "name": "weather", "parameters": SCHEMA, "strict": True}
 CALL = {"type": "function_call", "call_id": "a", "name": "weather", "arguments": "{}", "id": "fc"}
+OWN = {"specchat": {"mode": "ars"}, "seed": 3}
 RESULT = {"type": "function_call_output", "call_id": "a", "output": "rain"}
 
 
@@ -33,58 +34,52 @@ def parsed(input_: Any = "Hello", **wanted: Any) -> CompletionRequest:
 
 
 def events(running: Running, **wanted: Any) -> list[Any]:
-    own = {"specchat": {"mode": "ars"}, "seed": 3}
-    asked = {"model": "tiny", "input": "Hello", "max_output_tokens": 8, **wanted}
-    return [*running.client().responses.create(**asked, stream=True, extra_body=own)]
+    body = {"model": "tiny", "input": "Hello", "max_output_tokens": 8, **wanted}
+    return [*running.client().responses.create(**body, stream=True, extra_body=OWN)]
 
 
 def test_a_response_is_what_a_chat_completion_says(running: Running) -> None:
     client: Any = running.client()
-    own = {"specchat": {"mode": "ars"}, "seed": 3}
+    common = {"model": "tiny", "extra_body": OWN}
     messages = [{"role": "system", "content": "Be."}, {"role": "user", "content": "Hello"}]
-    chat = client.chat.completions.create(
-        model="tiny", messages=messages, max_tokens=8, extra_body=own
-    )
-    done = client.responses.create(
-        model="tiny", input="Hello", instructions="Be.", max_output_tokens=8, extra_body=own
-    )
+    chat = client.chat.completions.create(messages=messages, max_tokens=8, **common)
+    wanted = {"input": "Hello", "instructions": "Be.", "max_output_tokens": 8}
+    done = client.responses.create(**wanted, **common)
     (message,) = done.output
-    assert done.output_text == chat.choices[0].message.content
+    assert (done.output_text, done.model) == (chat.choices[0].message.content, "tiny")
     assert (done.status, message.status) == ("incomplete", "incomplete")
     assert done.incomplete_details.reason == "max_output_tokens"
-    assert (done.id[:5], message.id[:4], done.model) == ("resp_", "msg_", "tiny")
-    assert done.usage.input_tokens == chat.usage.prompt_tokens
-    assert (done.usage.output_tokens, done.usage.total_tokens) == (8, chat.usage.total_tokens)
+    usage, chat_usage = done.usage, chat.usage
+    assert (usage.input_tokens, usage.output_tokens) == (chat_usage.prompt_tokens, 8)
+    assert usage.total_tokens == chat_usage.total_tokens
 
 
 def test_the_events_of_a_message_are_those_of_openai(running: Running) -> None:
-    told = events(running, top_logprobs=2, include=["message.output_text.logprobs"])
-    kinds = [event.type.removeprefix("response.") for event in told]
+    sent = events(running, top_logprobs=2, include=["message.output_text.logprobs"])
+    kinds = [event.type.removeprefix("response.") for event in sent]
     assert [kind for i, kind in enumerate(kinds) if kind not in kinds[:i]] == [
         "created", "in_progress", "output_item.added", "content_part.added", "output_text.delta",
         "output_text.done", "content_part.done", "output_item.done", "incomplete",
     ]  # fmt: skip
-    assert [event.sequence_number for event in told] == [*range(len(told))]
-    deltas = [event for event in told if event.type == "response.output_text.delta"]
-    (message,) = told[-1].response.output
+    assert [event.sequence_number for event in sent] == [*range(len(sent))]
+    deltas = [event for event in sent if event.type == "response.output_text.delta"]
+    (message,) = sent[-1].response.output
     assert "".join(delta.delta for delta in deltas) == message.content[0].text
     rows = [row for delta in deltas for row in delta.logprobs]
     assert [row.token for row in rows] == [row.token for row in message.content[0].logprobs]
     assert all(len(row.top_logprobs) == 2 for row in rows)
-    assert {event.item_id for event in told[2:-1] if hasattr(event, "item_id")} == {message.id}
-    assert told[-1].response.usage.output_tokens == 8
+    assert {event.item_id for event in sent[2:-1] if hasattr(event, "item_id")} == {message.id}
 
 
 def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) -> None:
     client: Any = running.client()
-    asked = {"model": "tiny", "input": "Hello", "text_format": Answer, "max_output_tokens": 200}
-    whole = client.responses.parse(**asked)
-    assert whole.status == "completed"
-    assert whole.output_parsed
-    with client.responses.stream(**asked) as stream:
+    wanted = {"model": "tiny", "input": "Hello", "text_format": Answer, "max_output_tokens": 200}
+    whole = client.responses.parse(**wanted)
+    with client.responses.stream(**wanted) as stream:
         last = [*stream][-1]
-        assert last.type == "response.completed"
         assert stream.get_final_response().output_parsed
+    assert (whole.status, last.type) == ("completed", "response.completed")
+    assert whole.output_parsed
     for named in ({"type": "json_object"}, {"type": "json_schema", "name": "x", "schema": {}}):
         assert parsed(text={"format": named}).request.constraint
     assert parsed(text={"format": {"type": "text"}}).request.constraint is None
@@ -92,20 +87,20 @@ def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) ->
 
 def test_a_call_and_its_result_go_back_as_items(running: Running) -> None:
     client: Any = running.client()
-    asked = {"model": "tiny", "tools": [TOOL], "max_output_tokens": 200}
+    wanted = {"model": "tiny", "tools": [TOOL], "max_output_tokens": 200}
     call_it = {"tool_choice": "required", "parallel_tool_calls": False}
-    with client.responses.stream(input="Hello", **asked, **call_it) as stream:
-        told = [*stream]
+    with client.responses.stream(input="Hello", **wanted, **call_it) as stream:
+        sent = [*stream]
         done = stream.get_final_response()
     (call,) = done.output
     assert (call.type, call.name, call.call_id[:5]) == ("function_call", "weather", "call_")
     assert json.loads(call.arguments)["place"] in ("Rome", "Oslo")
-    pieces = [e.delta for e in told if e.type == "response.function_call_arguments.delta"]
-    (whole,) = (e for e in told if e.type == "response.function_call_arguments.done")
+    pieces = [e.delta for e in sent if e.type == "response.function_call_arguments.delta"]
+    (whole,) = (e for e in sent if e.type == "response.function_call_arguments.done")
     assert "".join(pieces) == whole.arguments == call.arguments
     result = {"type": "function_call_output", "call_id": call.call_id, "output": "rain"}
     again = client.responses.create(input=[{"role": "user", "content": "Hello"}, call, result],
-                                    **{**asked, "max_output_tokens": 1})  # fmt: skip
+                                    **{**wanted, "max_output_tokens": 1})  # fmt: skip
     read = done.usage.input_tokens + done.usage.output_tokens
     assert again.usage.input_tokens_details.cached_tokens >= read - 1
 
@@ -128,10 +123,8 @@ def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
     assert [message.call_id for message in (first, second, third)] == ["a", "b", "a"]
     assert (called.content, len(called.tool_calls)) == ("", 1)
     wanted = parsed(instructions="Be.", reasoning={"effort": "low"}, store=True)
-    assert wanted.notices == ()
-    instructed = wanted.request
-    assert [message.content for message in instructed.messages] == ["Be.", "Hello"]
-    assert instructed.effort == "low"
+    assert (wanted.request.effort, wanted.notices) == ("low", ())
+    assert [message.content for message in wanted.request.messages] == ["Be.", "Hello"]
 
 
 @pytest.mark.parametrize(
@@ -166,9 +159,8 @@ def test_a_field_of_a_response_without_effect_is_named() -> None:
     }  # fmt: skip
     request = parsed([{"role": "user", "content": "Hello"}, {"type": "web_search_call"}], **wanted)
     assert [tool.name for tool in request.request.tools] == ["weather"]
-    said = " ".join(request.notices)
     for name in ("web_search_preview", "web_search_call", "verbosity", "truncation", "summary"):
-        assert name in said
+        assert name in " ".join(request.notices)
 
 
 def test_a_stream_of_events_that_breaks_says_so(running: Running, monkeypatch: Any) -> None:
