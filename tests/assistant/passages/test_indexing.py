@@ -3,7 +3,6 @@
 import asyncio
 import os
 import random
-import signal
 import socket
 import sqlite3
 import subprocess
@@ -66,15 +65,13 @@ def test_each_kind_of_file_is_found_at_its_place(folder, cache):
         assert (found.path, found.first, found.last) == (folder / name, first, last)
     assert index.find("lion").passages[0].text == "# Zoo\nThe lion & its cub\nsleep."
     assert index.find("hyena").passages == []
-    assert index.find("pelican").passages[0].text == "# Birds\nThe pelican fishes."
     assert index.state == (8, 8, (), 0, True)
 
 
 async def test_only_what_has_changed_is_read_and_what_is_gone_is_not_found(folder, cache):
     for name in ("kept", "changed", "gone", "touched"):
         (folder / f"{name}.txt").write_text(f"The zebra was {name}.")
-    assert len(await updated(folder, cache)) == 4
-    assert await updated(folder, cache) == []
+    assert [len(await updated(folder, cache)) for _ in range(2)] == [4, 0]
     (folder / "changed.txt").write_text("The giraffe came instead.")
     (folder / "gone.txt").unlink()
     (folder / "new.txt").write_text("A rhinoceros.")
@@ -82,8 +79,7 @@ async def test_only_what_has_changed_is_read_and_what_is_gone_is_not_found(folde
     index = FolderIndex(folder, cache)
     assert sorted(await updated(folder, cache)) == ["changed.txt", "new.txt", "touched.txt"]
     assert sorted(names(index, "zebra")) == ["kept.txt", "touched.txt"]
-    assert names(index, "giraffe") == ["changed.txt"]
-    assert names(index, "rhinoceros") == ["new.txt"]
+    assert names(index, "giraffe") + names(index, "rhinoceros") == ["changed.txt", "new.txt"]
     assert index.state.passages == 4
     assert await updated(folder, cache) == []
 
@@ -241,17 +237,6 @@ async def test_a_file_that_crashes_its_reader_is_named_until_it_changes(folder, 
     assert "b.pdf.txt" in names(index, "zebra")
 
 
-async def test_a_reader_that_is_killed_costs_one_file(folder, cache):
-    for name in ("a.txt", "slow.html", "z.txt"):
-        (folder / name).write_text(SLOW if "slow" in name else f"zebra {name}")
-    async for progress in update(folder, cache):
-        if progress.path.name == "slow.html" and not odd(FolderIndex(folder, cache)):
-            (reader,) = workers()
-            reader.send_signal(signal.SIGSEGV)
-    assert odd(FolderIndex(folder, cache)) == {"slow.html": "crashes its reader (-11)."}
-    assert sorted(names(FolderIndex(folder, cache), "zebra")) == ["a.txt", "z.txt"]
-
-
 @pytest.mark.parametrize("limit", ["CPU_S = 1", "PATIENCE_S = 1"])
 async def test_a_file_that_takes_too_long_is_named(folder, cache, monkeypatch, limit):
     with_worker(monkeypatch, f"worker.{limit}")
@@ -272,11 +257,8 @@ async def test_a_file_that_takes_too_much_memory_is_named(folder, cache, monkeyp
 
 def workers():
     """The workers that were started here and live."""
-    return [
-        each
-        for each in psutil.Process().children(recursive=True)
-        if "assistant.passages.worker" in each.cmdline()
-    ]
+    children = psutil.Process().children(recursive=True)
+    return [child for child in children if "assistant.passages.worker" in child.cmdline()]
 
 
 async def test_a_reader_has_the_lowest_priority_and_ends_with_its_update(folder, cache):
@@ -365,19 +347,11 @@ async def test_a_question_is_answered_while_the_folder_is_read(folder, cache, mo
     await progress.aclose()
 
 
-def test_a_link_instead_of_an_index_leaves_the_database_it_points_to_alone(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "other.db")) as other:
-        other.execute("CREATE TABLE recipes (name)")
-    before = (tmp_path / "other.db").read_bytes()
-    (tmp_path / "index.db").symlink_to("other.db")
-    with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
-        index_file.writable(tmp_path / "index.db")
-    assert (tmp_path / "other.db").read_bytes() == before
-
-
-def test_a_pipe_instead_of_an_index_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "index.db")
-    with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
-        index_file.writable(tmp_path / "index.db")
-    with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
-        index_file.opened(tmp_path / "index.db")
+@pytest.mark.parametrize("use", [index_file.writable, index_file.opened])
+def test_a_link_to_another_database_and_a_pipe_are_no_index(tmp_path, use):
+    (tmp_path / "link.db").symlink_to("other.db")
+    os.mkfifo(tmp_path / "pipe.db")
+    for name in ("link.db", "pipe.db"):
+        with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
+            use(tmp_path / name)
+    assert not (tmp_path / "other.db").exists()
