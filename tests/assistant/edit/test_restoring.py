@@ -32,18 +32,14 @@ def rewrite(wish: str = "Rename a to path") -> Rewrite:
 )
 def test_lines_left_out_unasked_are_put_back_before_those_that_follow(new, lines, first, last):
     back = restored(rewrite(), new, set())
-    assert back is not None
-    assert back.lines == lines
-    assert (back.first, back.last) == (first, last)
+    assert back[:3] == (lines, first, last)
     assert restored(rewrite(), new, back.lost) is None
 
 
 def test_the_end_that_is_left_out_is_put_back_once_all_is_written():
     new = [*HEAD, *FIRST, *SECOND]
     assert restored(rewrite(), new, set()) is None
-    back = restored(rewrite(), new, set(), is_whole=True)
-    assert back is not None
-    assert back.lines[-2:] == THIRD
+    assert restored(rewrite(), new, set(), is_whole=True).lines[-2:] == THIRD
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,7 @@ OPEN = "```sh\ntool\n\nend"
 )
 def test_the_fences_that_models_write_around_a_file_are_no_part_of_it(text, around):
     text = f"A\n{text}"
-    rewrite = Rewrite(
-        text_file.parse(Path("a.txt"), text.encode()), Part(0, text.count("\n") + 1), "x"
-    )
+    file = text_file.parse(Path("a.txt"), text.encode())
+    rewrite = Rewrite(file, Part(0, len(file.lines)), "x")
     new = text.replace("tool", "TOOL")
     assert "\n".join(rewrite.new(around.format(new))) == new

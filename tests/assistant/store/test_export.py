@@ -53,8 +53,7 @@ def test_an_export_says_of_each_token_where_it_came_from(store, rich):
     answer = json.loads(list(json_lines(store.whole(rich)))[2])
     tokens = [token for step in answer["steps"] for token in step["tokens"]]
     assert [token["origin"] for token in tokens[:3]] == ["draft", "residual", "target"]
-    assert tokens[0]["source"] == "model"
-    assert tokens[0]["target_prob"] == 0.3
+    assert (tokens[0]["source"], tokens[0]["target_prob"]) == ("model", 0.3)
     assert answer["steps"][0]["ghosts"][0]["text"] == " cat"
     assert answer["stats"]["mode"] == "sps"
 
@@ -69,9 +68,9 @@ def test_markdown_holds_the_branch_one_is_on_under_yaml(store, rich):
     text = markdown(store.whole(rich))
     head, _, body = text.removeprefix("---\n").partition("\n---\n")
     front = dict(line.split(": ", 1) for line in head.splitlines())
-    assert json.loads(front["title"]) == "First"
-    assert json.loads(front["model"]) == "tiny, tiny-2"
-    assert json.loads(front["date"]).endswith("+00:00")
+    values = {name: json.loads(text) for name, text in front.items()}
+    assert (values["title"], values["model"]) == ("First", "tiny, tiny-2")
+    assert values["date"].endswith("+00:00")
     assert "## System\n\nBe brief." in body
     assert "## You\n\nFirst\n\n## Assistant\n\nAnswer to First" in body
     assert "\n`````\n```\n" in body  # a fence longer than any in the attachment
@@ -124,9 +123,8 @@ def test_a_file_that_is_no_export_is_refused_with_the_line(text):
 def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, name):
     conversation, _ = talk(store, "Hi")
     large = f'"{name}":{"9" * 30}'
-    exported = [
-        re.sub(f'"{name}":[0-9]+', large, line) for line in json_lines(store.whole(conversation))
-    ]
+    lines = json_lines(store.whole(conversation))
+    exported = [re.sub(f'"{name}":[0-9]+', large, line) for line in lines]
     other = opened()
     with pytest.raises(StorageError, match="too large"):
         added(other, next(read_json_lines(exported)))
@@ -218,11 +216,7 @@ def test_passages_and_the_sources_of_an_answer_are_exported_and_imported(store):
     passage = Attachment("notes/air.md", "Zeppelins.", 1, 3, 4)
     asked = ask(store, conversation, records[-1].id, "Why?", [Attachment("notes/", ""), passage])
     answer = begin(store, conversation, asked.id, "tiny-2")
-    store.end(
-        replace(
-            answer, content="So [1].", state="complete", attachments=(replace(passage, text=""),)
-        )
-    )
+    end(store, answer.id, "So [1].", attachments=(replace(passage, text=""),))
     whole = store.whole(conversation)
     (read,) = read_json_lines(json_lines(whole))
     assert contents(store, added(opened(), read)) == contents(store, conversation)

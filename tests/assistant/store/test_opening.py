@@ -124,9 +124,8 @@ def test_a_file_that_is_gone_is_restored_from_its_backup(filled):
 
 def test_the_database_of_another_program_is_left_alone(path):
     path.parent.mkdir()
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE recipes (name)")
-    other.close()
     before = path.read_bytes()
     with pytest.raises(StorageError, match="another program"):
         Store(path)
@@ -204,8 +203,7 @@ def test_the_target_of_a_link_is_never_moved_or_changed(filled, tmp_path, conten
         files.discard_backup(filled)
     with pytest.raises(StorageError, match=r"notes\.txt, to which it points, .* left as it is"):
         Store(filled)
-    assert target.read_bytes() == content
-    assert target.stat().st_mode & 0o777 == 0o644
+    assert (target.read_bytes(), target.stat().st_mode & 0o777) == (content, 0o644)
     assert list(target.parent.iterdir()) == [target]
     assert filled.readlink() == target
 

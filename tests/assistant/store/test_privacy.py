@@ -48,12 +48,11 @@ def test_a_conversation_deleted_for_good_is_in_no_file(path):
     store.close()
     assert files.backup_path(path).exists()
     assert holding(path.parent) == []
-    again = opened(path)
-    assert len(again.summaries()) == 30
+    assert len(opened(path).summaries()) == 30
 
 
-def test_an_unsent_text_goes_with_the_message_it_belongs_to(store, path):
-    (gone, _), (kept, records) = talk(store, "gone"), talk(store, "fine", "more")
+def test_a_dropped_message_is_deleted_for_good_with_its_unsent_text(store, path):
+    (gone, _), (kept, records) = talk(store, "gone"), talk(store, "fine", f"three {SECRET}")
     store.remember(unsent(gone, None), f"one {SECRET}")
     store.remember(f"{TOOLS_OF}{gone}", f"three {SECRET}")
     store.remember(unsent(kept, records[2].id), f"two {SECRET}")
@@ -66,14 +65,7 @@ def test_an_unsent_text_goes_with_the_message_it_belongs_to(store, path):
     assert holding(path.parent) == []
     assert store.recall(unsent(kept, None)) == "stays here"
     assert store.recall(unsent(None, None)) == "stays too"
-
-
-def test_a_dropped_message_is_deleted_for_good_too(store, path):
-    _, records = talk(store, "fine", SECRET)
-    store.drop(records[2].id)
-    purge(store._database)
-    assert holding(path.parent) == []
-    assert [each.messages for each in store.summaries()] == [2]
+    assert [chat.messages for chat in store.summaries()] == [2]
 
 
 def test_one_conversation_is_removed_while_another_can_still_be_undeleted(store, path):

@@ -1,3 +1,4 @@
+import re
 from unicodedata import normalize
 
 import pytest
@@ -67,9 +68,7 @@ def test_a_hit_shows_the_words_around_it(library):
     long = opened()
     talk(long, "word " * 500 + "needle " + "word " * 500)
     (found,) = long.summaries("needle")
-    assert "needle" in found.snippet
-    assert found.snippet.startswith("…")
-    assert found.snippet.endswith("…")
+    assert re.fullmatch("….* needle .*…", found.snippet)
     assert len(found.snippet) < 130
 
 
