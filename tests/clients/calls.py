@@ -41,6 +41,18 @@ def messages_after(message: Any) -> list[Any]:
     return [*HELLO, message, {"role": "tool", "tool_call_id": call.id, "content": "rain"}]
 
 
+def leaving(start: Callable[[], Any], then: Callable[[], object]) -> Callable[[], None]:
+    """Return what closes a stream after its first event, and goes on."""
+
+    def abort() -> None:
+        events = start()
+        next(iter(events))
+        getattr(events, "completion_stream", events).close()
+        then()
+
+    return abort
+
+
 def openai() -> Things:
     client = import_module("openai").OpenAI(base_url=URL, api_key="none", max_retries=0)
     completions = client.chat.completions
@@ -65,12 +77,7 @@ def openai() -> Things:
         done = completions.parse(**asked, response_format=Answer, max_tokens=200)
         assert done.choices[0].message.parsed
 
-    def abort() -> None:
-        events = completions.create(**asked, stream=True)
-        next(iter(events))
-        events.close()
-        chat()
-
+    abort = leaving(lambda: completions.create(**asked, stream=True), chat)
     return chat, stream, tools, structured, abort
 
 
@@ -96,12 +103,7 @@ def openai_responses() -> Things:
     def structured() -> None:
         assert responses.parse(**asked, text_format=Answer).output_parsed
 
-    def abort() -> None:
-        events = responses.create(model=MODEL, input="Hello", stream=True)
-        next(iter(events))
-        events.close()
-        chat()
-
+    abort = leaving(lambda: responses.create(model=MODEL, input="Hello", stream=True), chat)
     return chat, stream, tools, structured, abort
 
 
@@ -129,13 +131,7 @@ def litellm() -> Things:
         done = complete(response_format=Answer, max_tokens=200)
         Answer.model_validate_json(done.choices[0].message.content)
 
-    def abort() -> None:
-        events = complete(stream=True)
-        next(iter(events))
-        events.completion_stream.close()
-        chat()
-
-    return chat, stream, tools, structured, abort
+    return chat, stream, tools, structured, leaving(lambda: complete(stream=True), chat)
 
 
 def llm() -> Things:
@@ -159,12 +155,7 @@ def llm() -> Things:
         response = model.prompt("Hello", schema=Answer, stream=False, max_tokens=200)
         Answer.model_validate_json(response.text())
 
-    def abort() -> None:
-        pieces = iter(model.prompt("Hello", stream=True))
-        next(pieces)
-        pieces.close()
-        chat()
-
+    abort = leaving(lambda: iter(model.prompt("Hello", stream=True)), chat)
     return chat, stream, tools, structured, abort
 
 
@@ -260,12 +251,7 @@ def langchain() -> Things:
     def structured() -> None:
         assert model(200).with_structured_output(Answer).invoke("Hello")
 
-    def abort() -> None:
-        pieces = model(4000).stream("Hello")
-        next(pieces)
-        pieces.close()
-        chat()
-
+    abort = leaving(lambda: model(4000).stream("Hello"), chat)
     return chat, stream, tools, structured, abort
 
 
