@@ -33,9 +33,7 @@ def answer_change(
 ) -> AnswerChange:
     """Return the change that an answer on a path proposes; `locate` finds a file by its name.
 
-    Raises:
-        UsageError: it proposes none, or the file has it already or cannot be read.
-        StorageError: the file cannot be written.
+    UsageError if it proposes none, or the file has it already; StorageError if it is read-only.
     """
     new = proposed_by(answer, path)
     if new is None:

@@ -33,10 +33,8 @@ class Version:
 def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
     """Replace a file; save the content `before`, if given, so that it can be restored.
 
-    The version that an earlier edit saved stays until the file is replaced.
-
-    Raises:
-        StorageError: it has changed meanwhile, or the file or its version cannot be written.
+    The version that an earlier edit saved stays until the file is replaced. StorageError if it has
+    changed meanwhile, or the file or its version cannot be written.
     """
     if before is None:
         text_file.replace(file.path, file.data, new)
@@ -59,9 +57,7 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
 def undo(path: Path) -> None:
     """Restore a file to its content before its last edit; a second time, undo that.
 
-    Raises:
-        UsageError: no version is saved, or it has changed since.
-        StorageError: it cannot be read or written.
+    UsageError if no version is saved, or the file has changed since.
     """
     now = text_file.read(path)
     version = _last(path, now.data)
@@ -78,11 +74,8 @@ def undo(path: Path) -> None:
 def restore(file: text_file.TextFile, edited: bytes, saves: bool) -> str:
     """Restore a file to its content before it was `edited`; return a sentence about it.
 
-    With `saves`, the present content is saved, and can be restored in turn.
-
-    Raises:
-        UsageError: it is no file any more.
-        StorageError: it cannot be written, or has changed and nothing is saved.
+    With `saves`, the present content is saved, and can be restored in turn; without, StorageError
+    if it has changed.
     """
     path = file.path
     if not os.path.lexists(path):
@@ -114,12 +107,7 @@ def undo_command(path: Path) -> str:
 
 
 def undo_patch(path: Path) -> bytes:
-    """Return the patch that undoes the last edit of a file.
-
-    Raises:
-        UsageError: no version is saved.
-        StorageError: it cannot be read.
-    """
+    """Return the patch that undoes the last edit of a file; UsageError if no version is saved."""
     now = text_file.read(path).data
     return patch(path, now, _last(path, now).before)
 

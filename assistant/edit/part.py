@@ -38,10 +38,7 @@ def split(argument: str) -> tuple[Path, str]:
 def find(lines: Sequence[str], named: str, path: Path) -> Part:
     """Return the part of a file that `10-40`, `name` or `Outer.name` names; empty is all of it.
 
-    Blank lines at both ends do not belong to the part.
-
-    Raises:
-        UsageError: there is no such part, or more than one.
+    Blank lines at its ends do not belong to it. UsageError if there is none, or more than one.
     """
     whole = Part(0, len(lines))
     if not named:

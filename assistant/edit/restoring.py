@@ -32,13 +32,8 @@ def restored(
     """Return where to continue, if the last new line follows old ones that must not be lost.
 
     A review of the new lines, with the rest of the old ones, finds losses that the request does not
-    name. A line that occurs once in the old text shows how far the new one has come.
-
-    Args:
-        rewrite: of a whole file.
-        new: its complete lines so far.
-        tried: the words of earlier losses; their lines are not put back twice.
-        is_whole: whether nothing follows.
+    name. A line that occurs once in the old text shows how far the new one has come, unless it is
+    whole. `tried` are the words of earlier losses, whose lines are not put back twice.
     """
     old = rewrite.file.lines
     count = Counter(old)

@@ -51,11 +51,7 @@ definitions that remain after a removal, the names in a sentence, and the lines 
 def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
     """Return a sentence for each fault and loss of a new version that a request does not name.
 
-    Args:
-        suffix: the suffix of the file's name, by which its language is known.
-        old: the text of the whole file.
-        new: the text that would replace it.
-        request: the user's words.
+    The suffix of the file's name says in which language it is.
     """
     problems = [*_shrunk(old, new, request)]
     if (suffix := suffix.lower()) in PROSE:

@@ -86,10 +86,7 @@ class Rewrite:
     def shown(self, tokens: int, part_tokens: int, n_ctx: int) -> Part | None:
         """Return the lines around the part that fit a context; None if not even it fits.
 
-        Args:
-            tokens: of the whole text.
-            part_tokens: of the part, which is read, read again where it is not all, and written.
-            n_ctx: of the model.
+        The part is read within the text, read again where it is not all of it, and written.
         """
         written = MARGIN + int(GROWTH * part_tokens)
         budget = n_ctx - written - (0 if self.is_whole else part_tokens)

@@ -42,8 +42,7 @@ class TextFile:
     def encoded(self, text: str) -> bytes:
         """Return the bytes of a new text: with the BOM, line ends and last newline of the old one.
 
-        Raises:
-            UsageError: the encoding of the file lacks a character.
+        UsageError if the encoding of the file lacks a character.
         """
         bare = self.text.rstrip("\n")
         text = END.sub("\n", text).rstrip("\n") + (self.text[len(bare) :] if bare else "\n")
@@ -80,11 +79,7 @@ def read(path: Path) -> TextFile:
 
 
 def check_writable(path: Path) -> None:
-    """Check that a file can be replaced, before its new version is made.
-
-    Raises:
-        StorageError: it is gone, read-only, has other names, or its folder or owner forbids it.
-    """
+    """Check that a file can be replaced, before its new version is made; StorageError if not."""
     real, why = path.resolve(), ""
     try:
         state = real.stat()
@@ -115,10 +110,8 @@ def check_unchanged(path: Path, old: bytes) -> None:
 def replace(path: Path, old: bytes, new: bytes) -> None:
     """Replace the content of a file in one step: at any moment it is the old or the new one.
 
-    A link stays a link; mode, owner and attributes stay as they are.
-
-    Raises:
-        StorageError: it has changed since `old` was read, or cannot be written.
+    A link stays a link; mode, owner and attributes stay as they are. StorageError if the file has
+    changed since `old` was read, or cannot be written.
     """
     real = path.resolve()
     try:

@@ -109,10 +109,7 @@ async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
 
     A child process with the lowest priority reads them, which ends when the iterator is closed. A
     file that crashes its reader is named, and another child continues. The index of a folder that
-    is gone is deleted.
-
-    Raises:
-        StorageError: the index cannot be written.
+    is gone is deleted; StorageError if one cannot be written.
     """
     folder, index = folder.resolve(), index_file.index_path(folder, cache)
     try:

@@ -64,33 +64,29 @@ class IndexFile:
     """An index being updated; readers see the changes after the next `commit`."""
 
     def __init__(self, sql: sqlite3.Connection, folder: Path) -> None:
-        """Use an index; create its tables if it is empty.
-
-        DatabaseError if it is damaged or of another version; an OperationalError if not writable.
-        """
+        """Use an index, or make its tables; DatabaseError if it is damaged or of other tables."""
         self._sql = sql
         if not _check(self._sql, 0, VERSION):
             tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)
             self._sql.executescript(tables)
         self._sql.execute("PRAGMA synchronous = NORMAL")
-        self._sql.execute("CREATE TEMP TABLE seen (path TEXT PRIMARY KEY)")
         self._known = set[str]()  # terms that are known to be in the vocabulary
 
     def compare(self, files: Iterable[FoundFile]) -> list[FoundFile]:
         """Compare the index with the files of the folder; return the files to be read."""
-        changed, do = list[FoundFile](), self._sql.execute
-        known = "SELECT size, changed, reason FROM file WHERE path = ?"
+        changed = list[FoundFile]()
+        rows = self._sql.execute("SELECT path, size, changed, reason FROM file").fetchall()
+        unseen = {path: row for path, *row in rows}
         for file in files:
-            do("INSERT OR IGNORE INTO seen VALUES (?)", (file.path,))
-            size, time, reason = do(known, (file.path,)).fetchone() or (-1, -1, "")
+            size, time, reason = unseen.pop(file.path, (-1, -1, ""))
             if file.reason and file.reason != reason:
                 self.put(file, reason=file.reason)
             elif not file.reason and (size, time) != (file.size, file.changed):
                 changed.append(file)
-        for (path,) in do("SELECT path FROM file EXCEPT SELECT path FROM seen").fetchall():
+        for path in unseen:
             self._remove(path)
         if changed:
-            do("UPDATE folder SET current = 0")
+            self._sql.execute("UPDATE folder SET current = 0")
         self.commit()
         return changed
 

@@ -79,8 +79,7 @@ _Rules = tuple[tuple[str, GitIgnoreSpec], ...]
 def walk(folders: Folders) -> Iterator[FoundFile]:
     """Yield the files of a folder and of all within it.
 
-    Hidden files, links within the folder, and files that a .gitignore in it names are left out
-    without a reason.
+    Hidden files, links within the folder, and files that a .gitignore names get no reason.
     """
     left, waiting = FILES, list[tuple[str, _Rules]]([("", ())])
     ends = time.process_time() + SECONDS

@@ -104,10 +104,7 @@ def _match(
 
 
 def _arguments(written: str | Fields | None) -> str:
-    """Return arguments as a JSON object: an empty text as {}, and invalid JSON wrapped in one.
-
-    The arguments are invalid if the model was cut within them.
-    """
+    """Return arguments as a JSON object; invalid JSON, from a cut model, is wrapped in one."""
     text = msgspec.json.encode(written).decode() if isinstance(written, dict) else written
     try:
         msgspec.json.decode(text or "{}", type=dict)

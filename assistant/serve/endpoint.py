@@ -50,28 +50,19 @@ _ANSWERS: dict[str, tuple[Adapt, type[Completion]]] = {
 
 
 class Endpoint:
-    """Answer requests with the models of an engine: an ASGI application.
-
-    Args:
-        name: what clients call the target.
-        defaults: the settings, which hold for fields that a request does not set.
-        report: called in the event loop with every exchange that has ended.
-        warn: called with each new warning of the engine, and each new notice on a request.
-        reads_ahead: returns whether the engine may prefill the likely next request meanwhile.
-        strict: whether to refuse what would have no effect.
-    """
+    """Answer requests with the models of an engine: an ASGI application."""
 
     def __init__(
         self,
         service: EngineProcess,
-        name: str,
+        name: str,  # by which clients call the target
         ready: Ready,
-        defaults: Request,
+        defaults: Request,  # for the fields that a request does not set
         guard: Guard,
-        report: Callable[[Exchange], None],
-        warn: Callable[[str], None],
-        reads_ahead: Callable[[], bool] = lambda: False,
-        strict: bool = False,
+        report: Callable[[Exchange], None],  # every exchange that has ended, in the event loop
+        warn: Callable[[str], None],  # of each new warning of the engine, or notice on a request
+        reads_ahead: Callable[[], bool] = lambda: False,  # whether to prefill the likely next one
+        strict: bool = False,  # whether to refuse what would have no effect
     ) -> None:
         self._service, self._defaults, self._guard = service, defaults, guard
         self._name, self._report, self._warn = name, report, warn

@@ -26,10 +26,7 @@ class Guard:
     origins: tuple[str, ...] = ()  # of pages that may ask, and read the answers
 
     def check(self, headers: Mapping[str, str], method: str = "GET") -> ApiError | None:
-        """Return why a request with these headers is refused; None if it may pass.
-
-        The names of the headers are in lower case.
-        """
+        """Return why a request with these headers, named in lower case, is refused; else None."""
         host, origin = headers.get("host", ""), headers.get("origin")
         is_preflight = method == "OPTIONS" and "access-control-request-method" in headers
         if self.token is None and not _is_local_name(_HOST, host):

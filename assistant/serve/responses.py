@@ -1,7 +1,4 @@
-"""OpenAI's responses: their bodies as those of chat completions, and their objects.
-
-The items of an answer are events, and at its end the whole response.
-"""
+"""OpenAI's responses: their bodies as those of chat completions, their events and objects."""
 
 import secrets
 from collections.abc import Iterable, Iterator

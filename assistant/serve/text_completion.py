@@ -1,7 +1,4 @@
-"""Completions of a text without a template: their bodies and objects.
-
-OpenAI has an API for them, and llama.cpp's server has its own.
-"""
+"""Completions of a text without a template, as in OpenAI's API or as in llama.cpp's own."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace

@@ -75,12 +75,9 @@ def import_conversations(
 
 
 def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int:
-    """Add a conversation, and return its id.
+    """Add a conversation, and return its id; without a leaf, the last message is selected.
 
-    Raises:
-        OverflowError: a number is too large for a column.
-        StorageError: the parent of a message does not come before it, two have one id, or the leaf
-            is none of them. Without a leaf it is the last one.
+    OverflowError if a number is too large; StorageError if the messages form no tree with the leaf.
     """
     texts = well_formed(whole.title), whole.named, well_formed(whole.system)
     row = (*texts, whole.created, whole.updated, whole.pinned)

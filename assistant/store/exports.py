@@ -131,12 +131,7 @@ def _json(value: msgspec.Struct) -> str:
 
 
 def write_new(path: Path, texts: Iterable[str]) -> None:
-    """Write a private file, whole or not at all; no file is overwritten.
-
-    Raises:
-        FileExistsError: there is one.
-        StorageError: it cannot be written.
-    """
+    """Write a private file, whole or not at all; FileExistsError if there is one."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:

@@ -71,10 +71,7 @@ def backup_path(path: Path) -> Path:
 
 
 def back_up(path: Path) -> Path | None:
-    """Replace the backup by a copy of the database, unless it is younger than a day.
-
-    StorageError if the database is damaged, or the copy cannot be written.
-    """
+    """Replace the backup, unless it is younger than a day; StorageError if that is impossible."""
     backup = backup_path(path)
     folder = backup.parent
     try:
@@ -130,10 +127,7 @@ class StoreLock:
     """
 
     def __init__(self, path: Path) -> None:
-        """Take the lock: alone if it is free, else shared.
-
-        StorageError if another program has held it alone for 30 seconds.
-        """
+        """Take the lock: alone if it is free, else shared; StorageError after 30 seconds."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         self._descriptor = os.open(path.with_suffix(".lock"), flags, 0o600)
         self.alone = False  # whether no other program has the store open

@@ -24,10 +24,7 @@ _REMOVE = (
 
 
 def purge(database: Database, conversation: int | None = None) -> None:
-    """Remove one conversation or, without its id, all deleted conversations and hidden messages.
-
-    StorageError if not everything was removed.
-    """
+    """Remove one conversation or, without its id, all deleted ones and all hidden messages."""
     query = f"SELECT EXISTS (SELECT 1 FROM message WHERE {_MESSAGES}) OR EXISTS ({_DELETED})"
     if not database.read(lambda sql: sql.execute(query, (conversation,)).fetchone()[0]):
         return
