@@ -289,16 +289,6 @@ def test_an_indent_that_no_line_has_is_refused_in_a_sentence(editor: Running) ->
     assert (status, b"n_indent" in answer) == (400, True)
 
 
-def test_a_suffix_is_filled_in_as_llama_cpp_does(editor: Running) -> None:
-    body = {"model": "tiny", "prompt": BEFORE, "suffix": AFTER, "max_tokens": 12, "temperature": 0}
-    native = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 12}
-    text = editor.answer("/v1/completions", body)["choices"][0]["text"]
-    assert text == editor.answer("/infill", native)["content"] != ""
-    for mode in ("ars", "sps"):
-        own = {"specchat": {"mode": mode}}
-        assert editor.answer("/infill", {**native, **own})["content"] == text
-
-
 def test_without_infill_tokens_the_refusal_names_a_model_with_them(running: Running) -> None:
     with pytest.raises(openai.BadRequestError, match=r"qwen2\.5-coder-1\.5b can"):
         running.client().completions.create(model="tiny", prompt="a", suffix="b")
