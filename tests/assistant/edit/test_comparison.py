@@ -58,15 +58,12 @@ def test_a_hunk_is_settled_once_enough_follows_that_is_unchanged():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (b"a\nb\nc\n", b"a\nB\nc\n"),
-        (b"a\nb", b"a\nb\n"),
-        (b"a\nb\n", b"a\nb"),
-        (b"a\r\nb\r\n", b"a\r\nB\r\n"),
-        ("\xfc\n".encode("latin-1"), "\xfcx\n".encode("latin-1")),
+        (b"a\nb\nc\n", b"a\nB\nc\n"), (b"a\nb", b"a\nb\n"), (b"a\nb\n", b"a\nb"),
+        (b"a\r\nb\r\n", b"a\r\nB\r\n"), ("\xfc\n".encode("latin-1"), "\xfcx\n".encode("latin-1")),
         (b"a\x0cb\nc\x0b\n", b"a\x0cb\nd\x0b\n"),
         ("a\u2028b\nc\n".encode(), "a\u2028b\nd\n".encode()),
     ],
-)
+)  # fmt: skip
 def test_git_and_patch_take_the_patch(tmp_path, monkeypatch, program, name, old, new):
     monkeypatch.chdir(tmp_path)
     path = Path(name)

@@ -65,13 +65,10 @@ def test_only_the_bytes_of_the_changed_line_change(made, name):
 @pytest.mark.parametrize(
     ("name", "text", "wish", "end"),
     [
-        ("a.md", "a", "x", "</file>"),
-        ("a.py", "a", "x", "```"),
-        ("a.py", "```", "x", "</file>"),
-        ("a.py", "a", "Begin with ```sh", "</file>"),
-        ("a.md", "</file>", "x", "</file_>"),
+        ("a.md", "a", "x", "</file>"), ("a.py", "a", "x", "```"), ("a.py", "```", "x", "</file>"),
+        ("a.py", "a", "Begin with ```sh", "</file>"), ("a.md", "</file>", "x", "</file_>"),
     ],
-)
+)  # fmt: skip
 def test_no_line_of_a_file_ends_its_block(name, text, wish, end):
     """And models end with three marks what begins with four."""
     rewrite = Rewrite(text_file.parse(Path(name), text.encode()), Part(0, 1), wish)

@@ -10,12 +10,10 @@ from assistant.passages import words
     [
         ("parseHTTPResponse", ["pars", "http", "respons"]),
         ("parse_http_response", ["pars", "http", "respons"]),
-        ("parse-http-response", ["pars", "http", "respons"]),
-        ("MAX_RETRIES", ["max", "retri"]),
-        ("__init__", ["init"]),
-        ("sha256", ["sha256"]),
+        ("parse-http-response", ["pars", "http", "respons"]), ("MAX_RETRIES", ["max", "retri"]),
+        ("__init__", ["init"]), ("sha256", ["sha256"]),
     ],
-)
+)  # fmt: skip
 def test_a_name_is_found_by_its_words(name, parts):
     assert set(parts) <= set(words.terms(name, "english").split())
 

@@ -131,11 +131,9 @@ def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
     ("wanted", "param"),
     [
         ({"previous_response_id": "resp_1"}, "previous_response_id"),
-        ({"background": True}, "background"),
+        ({"background": True}, "background"), ({"input": [123]}, "input[0]"),
         ({"input": [{"type": "item_reference", "id": "msg"}]}, "input"),
-        ({"input": [123]}, "input[0]"),
-        ({"input": None}, "input"),
-        ({"input": []}, "input"),
+        ({"input": None}, "input"), ({"input": []}, "input"),
         ({"input": [{"role": "wizard", "content": "Hi"}]}, "input"),
         ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "input"),
         ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "text.format"),
@@ -143,7 +141,7 @@ def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
         ({"tools": [TOOL], "tool_choice": {"type": "function", "name": "wait"}}, "tool_choice"),
         ({"max_output_tokens": "8"}, "max_output_tokens"),
     ],
-)
+)  # fmt: skip
 def test_an_impossible_response_is_refused_by_name(wanted: dict[str, Any], param: str) -> None:
     with pytest.raises(ApiError) as refused:
         parsed(**{"input_": "Hello", **wanted})
