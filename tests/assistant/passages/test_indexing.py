@@ -138,12 +138,11 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
     (tmp_path / "secret" / "s.txt").write_text("zebra secret")
     (folder / "fine.txt").write_text("zebra fine")
     (folder / "deep").mkdir()
-    (folder / "deep" / "loop").symlink_to(folder)
-    (folder / "out").symlink_to(tmp_path / "secret")
-    (folder / "file_out").symlink_to(tmp_path / "secret" / "s.txt")
-    (folder / "again").symlink_to(folder / "fine.txt")
-    (folder / "broken").symlink_to(folder / "nothing")
-    (folder / "self").symlink_to(folder / "self")
+    links = {"out": tmp_path / "secret", "file_out": tmp_path / "secret" / "s.txt",
+             "deep/loop": folder, "again": folder / "fine.txt", "broken": folder / "nothing",
+             "self": folder / "self"}  # fmt: skip
+    for name, target in links.items():
+        (folder / name).symlink_to(target)
     os.mkfifo(folder / "pipe.txt")
     with closing(socket.socket(socket.AF_UNIX)) as unix:
         unix.bind(str(folder / "socket"))

@@ -12,6 +12,7 @@ PARTS = [{"type": "text", "text": "What is"}, {"type": "text", "text": "the best
 PLACE = {"type": "object", "properties": {"place": {"enum": ["Rome"]}}, "required": ["place"]}
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": PLACE}}
 CONST = {"const": "foo"}
+LENGTH, FOO = {"finish_reason": "length"}, {"content": '"foo"'}
 
 
 def formatted(**wanted: Any) -> dict[str, Any]:
@@ -24,22 +25,17 @@ def text_form(**wanted: Any) -> dict[str, Any]:
 
 CHAT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # llama.cpp: the fields that matter in the first choice
-    "no model": ({"model": None, "max_tokens": 8}, {"finish_reason": "length"}),
-    "parts": ({"messages": [{"role": "user", "content": PARTS}], "max_tokens": 8},
-              {"finish_reason": "length"}),
+    "no model": ({"model": None, "max_tokens": 8}, LENGTH),
+    "parts": ({"messages": [{"role": "user", "content": PARTS}], "max_tokens": 8}, LENGTH),
     "an answer to continue": ({"messages": [*BOOK, {"role": "assistant", "content": PARTS}],
-                               "max_tokens": 8}, {"finish_reason": "length"}),
-    "a schema of json_object": (formatted(type="json_object", schema=CONST),
-                                {"content": '"foo"'}),
-    "json_schema": (formatted(type="json_schema", json_schema={"schema": CONST}),
-                    {"content": '"foo"'}),
-    "json_schema of the body": ({"json_schema": CONST}, {"content": '"foo"'}),
+                               "max_tokens": 8}, LENGTH),
+    "a schema of json_object": (formatted(type="json_object", schema=CONST), FOO),
+    "json_schema": (formatted(type="json_schema", json_schema={"schema": CONST}), FOO),
+    "json_schema of the body": ({"json_schema": CONST}, FOO),
     "grammar": ({"grammar": 'root ::= "a"{5,5}'}, {"content": "aaaaa"}),
-    "a field of its own": ({"max_tokens": 8, "timings_per_token": True},
-                           {"finish_reason": "length"}),
+    "a field of its own": ({"max_tokens": 8, "timings_per_token": True}, LENGTH),
     # vLLM
-    "tool_choice null": ({"tools": [TOOL], "tool_choice": None, "max_tokens": 8},
-                         {"finish_reason": "length"}),
+    "tool_choice null": ({"tools": [TOOL], "tool_choice": None, "max_tokens": 8}, LENGTH),
     "a named call": ({"tools": [TOOL], "tool_choice": TOOL, "max_tokens": 90,
                       "parallel_tool_calls": False},
                      {"content": None, "finish_reason": "stop"}),
@@ -74,13 +70,6 @@ def test_a_text_completion_is_answered_as_elsewhere(running: Running, limit, cou
     done = running.answer("/v1/completions", {"prompt": "I believe", limit: count})
     assert done["choices"][0]["finish_reason"] == "length"
     assert done["usage"]["completion_tokens"] == count
-
-
-def test_a_native_completion_has_the_fields_at_the_paths_that_are_named(running: Running) -> None:
-    paths = ["content", "generation_settings/n_predict", "timings/predicted_n", "no/such"]
-    body = {"prompt": "I believe", "n_predict": 8, "response_fields": paths}
-    done = running.answer("/completion", body)
-    assert ([*done], [*done.values()][1:]) == (paths[:3], [8, 8])
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from tui.shell.editors import EDITORS
 
 MARKS = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>")
 BEFORE, AFTER = "def width(self):\n    return self.wid", "\n\n\ndef height(self):\n"
-VIM = {
+VIM: dict[str, Any] = {
     "id_slot": 0, "input_prefix": "def width(self):\n", "input_suffix": AFTER,
     "input_extra": [{"text": "wide = 3\n", "time": [17, 4], "filename": "wide.py"}],
     "prompt": "    return self.wid", "n_predict": 12, "stop": [], "n_indent": 0, "top_k": 40,
@@ -236,9 +236,10 @@ def test_the_engine_is_asked_with_the_prediction(filling: Path) -> None:
 
 
 def test_llama_vim_gets_the_fields_that_it_asks_for(editor: Running) -> None:
-    answer = editor.answer("/infill", VIM)
-    assert [*answer] == VIM["response_fields"]
-    assert answer["timings/predicted_n"] == 12
+    paths = [*VIM["response_fields"], "generation_settings/n_predict"]
+    answer = editor.answer("/infill", {**VIM, "response_fields": [*paths, "no/such"]})
+    assert [*answer] == paths
+    assert answer["timings/predicted_n"] == answer["generation_settings/n_predict"] == 12
     whole = editor.answer("/infill", {**VIM, "response_fields": []})
     assert (whole["content"], whole["stop"]) == (answer["content"], True)
     assert whole["timings"]["cache_n"] > 0

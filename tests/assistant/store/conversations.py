@@ -1,6 +1,7 @@
 """Conversations with traces and figures, to fill a store with."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from assistant.events import Alternative, Origin, RejectedToken, Stats, Step, Tally, Token, Trace
@@ -11,16 +12,9 @@ from tests.stored import ask, begin, end
 
 TOP = (Alternative(7, " the", 0.5), Alternative(8, "é", 0.25))
 STATS = Stats(
-    "sps",
-    rounds=2,
-    tested=3,
-    accepted=2,
-    lookahead_counts={0: 1, 3: 1},
-    positions=(Tally(1, 1), Tally(2, 1)),
-    sources={"model": Tally(3, 2)},
-)
-
-
+    "sps", rounds=2, tested=3, accepted=2, lookahead_counts={0: 1, 3: 1},
+    positions=(Tally(1, 1), Tally(2, 1)), sources={"model": Tally(3, 2)},
+)  # fmt: skip
 open_stores: list[Store] = []
 
 
@@ -35,11 +29,9 @@ def step(number: int, text: str = " word") -> Step:
     drafted = Token(number, text, Origin.DRAFT, "model", 0.3, 0.2, 0, 0.1, TOP, TOP[:1])
     residual = Token(number + 1, "!", Origin.RESIDUAL, "ngram", 1e-300, 0.7, 1, 0.99, TOP)
     target = Token(number + 2, "\n", Origin.TARGET, None, 1.0, None)
-    rejected = (
-        RejectedToken(4, " cat", "model", 1, 0.9, 0.05, 0.6),
-        RejectedToken(5, "", "model", 2, 0.9, None, None),
-    )
-    return Step((drafted, residual, target), rejected)
+    tested = RejectedToken(4, " cat", "model", 1, 0.9, 0.05, 0.6)
+    untested = RejectedToken(5, "", "model", 2, 0.9, None, None)
+    return Step((drafted, residual, target), (tested, untested))
 
 
 def trace(steps: int) -> Trace:
@@ -63,15 +55,11 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
 def fill(store: Store, count: int, text: str) -> int:
     """A conversation of that many messages in a row, the fast way; each has its number in it."""
     conversation = store.create()
-    rows = [
-        (conversation, number or None, text.replace("{}", str(number))) for number in range(count)
-    ]
+    rows = ((conversation, n or None, text.replace("{}", str(n))) for n in range(count))
+    insert = """INSERT INTO message (conversation, parent, role, created, state, model, content)
+        VALUES (?, ?, 'user', 0, 'complete', '', ?)"""
     with store._database.alone() as sql, transaction(sql):
-        sql.executemany(
-            "INSERT INTO message (conversation, parent, role, created, state, model, content) "
-            "VALUES (?, ?, 'user', 0, 'complete', '', ?)",
-            rows,
-        )
+        sql.executemany(insert, rows)
         sql.execute("UPDATE conversation SET leaf = ?", (count,))
     return conversation
 
@@ -87,12 +75,8 @@ def contents(store: Store, conversation: int) -> list[str]:
 
 
 def integrity(path: Path) -> str:
-    sql = sqlite3.connect(path)
-    try:
-        found: str = sql.execute("PRAGMA integrity_check").fetchone()[0]
-        return found
-    finally:
-        sql.close()
+    with closing(sqlite3.connect(path)) as sql:
+        return str(sql.execute("PRAGMA integrity_check").fetchone()[0])
 
 
 def smash(path):

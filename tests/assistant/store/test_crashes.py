@@ -5,8 +5,10 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
+from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED
 from tests import ROOT
 from tests.assistant.store.conversations import answering, integrity, opened
@@ -16,12 +18,8 @@ KILLS = int(os.environ.get("SPECCHAT_KILLS", "12" if ALL else "6"))
 
 
 def start(module: str, *arguments: object) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", f"tests.assistant.store.{module}", *map(str, arguments)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-m", f"tests.assistant.store.{module}", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def killed_after(process: "subprocess.Popen[str]", seconds: float) -> list[list[str]]:
@@ -37,15 +35,10 @@ def killed_after(process: "subprocess.Popen[str]", seconds: float) -> list[list[
 
 def kept(path: Path) -> dict[int, tuple[str, int, str | None]]:
     """State, length and stop of every message, as another instance finds them."""
-    store = opened(path)
-    assert store.warning is None
-    found: dict[int, tuple[str, int, str | None]] = {
-        each.id: (each.state, len(each.content), each.stop)
-        for conversation in store.summaries()
-        for each in store.tree(conversation.id)
-    }
-    store.close()
-    return found
+    with closing(Store(path)) as store:
+        assert store.warning is None
+        records = [record for chat in store.summaries() for record in store.tree(chat.id)]
+    return {record.id: (record.state, len(record.content), record.stop) for record in records}
 
 
 def test_nothing_that_was_acknowledged_is_lost_by_kills(path):

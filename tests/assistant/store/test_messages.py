@@ -8,15 +8,8 @@ import pytest
 from assistant.store.messages import pack_trace, unpack_trace
 from assistant.store.values import Attachment, title_from
 from models.errors import StorageError
-from tests.assistant.store.conversations import (
-    STATS,
-    answering,
-    contents,
-    opened,
-    step,
-    talk,
-    trace,
-)
+from tests.assistant.store import conversations
+from tests.assistant.store.conversations import answering, contents, opened, step, talk, trace
 from tests.stored import ask, end
 
 
@@ -28,7 +21,7 @@ def test_questions_and_answers_are_there_after_closing(path):
     assert again.path(conversation) == tuple(records)
     assert again.system(conversation) == "Be brief."
     assert again.trace(records[1].id) == trace(2)
-    assert (records[1].stats, records[1].token_ids) == (STATS, (1, 2))
+    assert (records[1].stats, records[1].token_ids) == (conversations.STATS, (1, 2))
 
 
 def test_an_answer_has_what_was_streamed_until_it_ends(store):
