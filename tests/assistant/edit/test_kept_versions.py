@@ -150,8 +150,8 @@ def test_files_of_killed_programs_are_no_versions_and_go_after_a_day(path, tmp_p
     write(path, b"new\n")
     (stored,) = (tmp_path / "home/edits").iterdir()
     left = [stored.with_name(f"{number:032}.1.2") for number in range(5)]
-    for each in left:
-        each.write_bytes(b"half")
+    for pending in left:
+        pending.write_bytes(b"half")
     os.utime(left[0], (1, 1))
     (other := tmp_path / "other").write_text("old\n")
     write(other, b"new\n")
@@ -162,7 +162,7 @@ def test_files_of_killed_programs_are_no_versions_and_go_after_a_day(path, tmp_p
 def test_a_pipe_or_a_link_where_the_version_is_kept_is_left_alone(path, tmp_path):
     write(path, b"new\n")
     (stored,) = (tmp_path / "home/edits").iterdir()
-    for make in (os.mkfifo, lambda place: place.symlink_to(tmp_path / "other")):
+    for make in (os.mkfifo, lambda stored: stored.symlink_to(tmp_path / "other")):
         stored.unlink()
         make(stored)
         with pytest.raises(UsageError, match="No earlier version"):

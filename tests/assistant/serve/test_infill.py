@@ -123,8 +123,7 @@ def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(open_model: Open, fil
     prompt = InfillPrompt(vocab, before, Infill(after, (("x", "e" * 500),)), 200)
     text = b"".join(map(vocab.piece, prompt.tokens)).decode()
     assert len(prompt.tokens) <= 200
-    assert "abcd" in text
-    assert "e" not in text
+    assert ("abcd" in text, "e" in text) == (True, False)
 
 
 def test_a_typed_key_recomputes_little_of_a_long_suffix(open_model: Open, filling: Path) -> None:

@@ -42,13 +42,11 @@ def talk(store: Store, *prompts: str, parent: int | None = None) -> tuple[int, l
     """A conversation of prompts and their answers."""
     conversation, records = store.create(system="Be brief."), []
     for prompt in prompts:
-        asked = ask(store, conversation, parent, prompt)
-        answer = begin(store, conversation, asked.id, "tiny")
-        text = f"Answer to {prompt}"
-        stop = "stop-token"
-        ended = end(store, answer.id, text, trace(2), token_ids=(1, 2), stats=STATS, stop=stop)
-        records += [asked, ended]
-        parent = ended.id
+        records.append(ask(store, conversation, parent, prompt))
+        answer = begin(store, conversation, records[-1].id, "tiny").id
+        more = {"token_ids": (1, 2), "stats": STATS, "stop": "stop-token"}
+        records.append(end(store, answer, f"Answer to {prompt}", trace(2), **more))
+        parent = records[-1].id
     return conversation, records
 
 

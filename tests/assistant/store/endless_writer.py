@@ -16,9 +16,9 @@ def say(*words: object) -> None:
 
 def chat(store: Store, conversation: int, parent: int | None, number: int) -> int:
     prompt = f"question {number} " + "p" * (number * 37 % 900)
-    asked = ask(store, conversation, parent, prompt)
-    say("asked", asked.id, len(prompt))
-    answer = begin(store, conversation, asked.id, "tiny")
+    question = ask(store, conversation, parent, prompt)
+    say("asked", question.id, len(prompt))
+    answer = begin(store, conversation, question.id, "tiny")
     say("begun", answer.id, 0)
     rounds = trace(number % 40 + 4)
     for done in range(1, 5):

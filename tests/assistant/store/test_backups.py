@@ -63,5 +63,4 @@ def test_a_copy_that_a_kill_left_unfinished_goes_with_the_next(store, path):
     talk(store, "one")
     folder = aged(store.back_up()).parent
     (folder / "left.part").write_text("half")
-    made = store.back_up()
-    assert list(folder.iterdir()) == [made]
+    assert [store.back_up()] == list(folder.iterdir())

@@ -31,9 +31,7 @@ def test_pinned_conversations_come_first_then_the_newest(store):
 def test_a_deleted_conversation_is_not_listed_until_it_is_undeleted(store):
     one, two = (talk(store, text)[0] for text in ("one", "two"))
     store.delete(two)
-    assert listed(store) == [one]
-    assert store.summaries("two") == ()
-    assert store.prompts() == ("one",)
+    assert (listed(store), store.summaries("two"), store.prompts()) == ([one], (), ("one",))
     store.undelete(two)
     assert listed(store) == [two, one]
     assert store.summaries("two")
@@ -42,8 +40,7 @@ def test_a_deleted_conversation_is_not_listed_until_it_is_undeleted(store):
 def test_prompts_are_what_was_sent_oldest_first_nothing_twice_in_a_row(store):
     _, records = talk(store, "a", "b", "b", "a")
     store.fork(records[-1].id)
-    assert store.prompts() == ("a", "b", "a")
-    assert store.prompts(2) == ("b", "a")
+    assert (store.prompts(), store.prompts(2)) == (("a", "b", "a"), ("b", "a"))
     store.drop(records[-2].id)
     assert store.prompts(1) == ("a",)
 
@@ -52,8 +49,7 @@ def test_a_store_without_a_path_leaves_nothing_on_disk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = opened()
     conversation, _ = talk(store, "one")
-    assert not store.saves
-    assert store.back_up() is None
+    assert (store.saves, store.back_up()) == (False, None)
     store.delete(conversation)
     purge(store._database)
     store.close()
@@ -65,9 +61,9 @@ def test_threads_take_turns(store):
 
     def write(name: int) -> None:
         for number in range(40):
-            asked = ask(store, conversation, None, f"{name} {number}")
+            question = ask(store, conversation, None, f"{name} {number}")
             store.path(conversation)
-            end(store, begin(store, conversation, asked.id, "").id, "x")
+            end(store, begin(store, conversation, question.id, "").id, "x")
 
     with ThreadPoolExecutor(5) as threads:
         [*threads.map(write, range(5))]
@@ -78,10 +74,9 @@ def test_threads_take_turns(store):
 def tree(store: Store):
     """a -> A, then b -> B or c -> C, where it stands."""
     conversation, first = talk(store, "a", "b")
-    asked = ask(store, conversation, first[1].id, "c")
-    answer = begin(store, conversation, asked.id, "tiny")
-    ended = end(store, answer.id, "Answer to c")
-    return conversation, [*first, asked, ended]
+    question = ask(store, conversation, first[1].id, "c")
+    answer = begin(store, conversation, question.id, "tiny")
+    return conversation, [*first, question, end(store, answer.id, "Answer to c")]
 
 
 B, C = ["a", "Answer to a", "b", "Answer to b"], ["a", "Answer to a", "c", "Answer to c"]

@@ -24,9 +24,9 @@ HOSTILE = "\x1b]52;c;AAAA\x07\x9b31m\u202eevil\u2066\x7f\x00\u2028end 𝒳 é"
 def rich(store):
     """A conversation with branches, attachments, a failure and hostile text."""
     conversation, records = talk(store, "First", HOSTILE)
-    attached = [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````")]
-    asked = ask(store, conversation, records[1].id, "Other", attached)
-    answer = begin(store, conversation, asked.id, "tiny-2")
+    files = [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````")]
+    question = ask(store, conversation, records[1].id, "Other", files)
+    answer = begin(store, conversation, question.id, "tiny-2")
     end(store, answer.id, "Half an", trace(1), "stopped", stats=STATS, stop="cancelled")
     store.pin(conversation)
     return conversation
@@ -135,9 +135,8 @@ def test_a_conversation_that_is_there_already_is_not_added_again(store):
     kept = [store.whole(talk(store, text)[0]) for text in ("How is bread baked?", "Why?")]
     other = opened()
     first, second = other.import_conversations(kept)
-    assert (first.is_new, second.is_new) == (True, True)
     known = other.import_conversations([kept[1], kept[0], kept[1]])
-    assert [each.is_new for each in known] == [False] * 3
+    assert [each.is_new for each in (first, second, *known)] == [True, True, False, False, False]
     ask(other, first.number, other.path(first.number)[-1].id, "And cake?")  # it went on here
     assert other.import_conversations(kept)[0] == replace(first, is_new=False)
     other.delete(first.number)
