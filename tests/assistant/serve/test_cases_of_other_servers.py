@@ -19,21 +19,15 @@ def formatted(**wanted: Any) -> dict[str, Any]:
     return {"max_tokens": 20, "response_format": wanted}
 
 
-def text_form(**wanted: Any) -> dict[str, Any]:
-    return {"input": "Hello", "max_output_tokens": 20, "text": {"format": wanted}}
-
-
 CHAT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     # llama.cpp: the fields that matter in the first choice
     "no model": ({"model": None, "max_tokens": 8}, LENGTH),
-    "parts": ({"messages": [{"role": "user", "content": PARTS}], "max_tokens": 8}, LENGTH),
     "an answer to continue": ({"messages": [*BOOK, {"role": "assistant", "content": PARTS}],
                                "max_tokens": 8}, LENGTH),
     "a schema of json_object": (formatted(type="json_object", schema=CONST), FOO),
     "json_schema": (formatted(type="json_schema", json_schema={"schema": CONST}), FOO),
     "json_schema of the body": ({"json_schema": CONST}, FOO),
     "grammar": ({"grammar": 'root ::= "a"{5,5}'}, {"content": "aaaaa"}),
-    "a field of its own": ({"max_tokens": 8, "timings_per_token": True}, LENGTH),
     # vLLM
     "tool_choice null": ({"tools": [TOOL], "tool_choice": None, "max_tokens": 8}, LENGTH),
     "a named call": ({"tools": [TOOL], "tool_choice": TOOL, "max_tokens": 90,
@@ -70,21 +64,6 @@ def test_a_text_completion_is_answered_as_elsewhere(running: Running, limit, cou
     done = running.answer("/v1/completions", {"prompt": "I believe", limit: count})
     assert done["choices"][0]["finish_reason"] == "length"
     assert done["usage"]["completion_tokens"] == count
-
-
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        (text_form(type="json_schema", name="test", schema=CONST), '"foo"'),
-        (text_form(type="text"), None),
-        ({"input": BOOK, "max_output_tokens": 8, "temperature": 0.8}, None),
-    ],
-)
-def test_a_response_is_answered_as_elsewhere(running: Running, body, text) -> None:
-    done = running.answer("/responses", body)
-    (message,) = done["output"]
-    assert (done["id"][:5], message["id"][:4]) == ("resp_", "msg_")
-    assert text in (None, message["content"][0]["text"])
 
 
 @pytest.mark.parametrize(("path", "body"), REFUSED)

@@ -122,6 +122,7 @@ def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
     assert said.tool_calls == (ToolCall("weather", "{}", "a"), ToolCall("weather", "{}", "b"))
     assert [message.call_id for message in (first, second, third)] == ["a", "b", "a"]
     assert (called.content, len(called.tool_calls)) == ("", 1)
+    assert parsed([{"role": "system", "content": "Be."}]).request.messages[0].role == "system"
     wanted = parsed(instructions="Be.", reasoning={"effort": "low"}, store=True)
     assert (wanted.request.effort, wanted.notices) == ("low", ())
     assert [message.content for message in wanted.request.messages] == ["Be.", "Hello"]
