@@ -77,8 +77,11 @@ def _on_disk(path: Path) -> Opened:
         _refuse_others(path, sql)
         configure(sql)
         database = Database(sql, path)
-        if lock.alone:
-            _prepare(database)
+        if lock.alone and not any(database.read(identity)):
+            database.write(create_tables)
+        if lock.alone:  # then no program writes the answers that still stream
+            with suppress(StorageError):  # a full disk: what is kept can still be read
+                database.write(lambda sql: sql.execute(_INTERRUPT, (INTERRUPTED,)))
         lock.share()
         undo.pop_all()  # success: the caller closes them
         return Opened(database, lock, warning)
@@ -132,11 +135,3 @@ def _refuse_others(path: Path, sql: sqlite3.Connection) -> None:
             "specchat made it, or it is damaged. Update specchat; or move the file away, and its "
             "backup is restored."
         )
-
-
-def _prepare(database: Database) -> None:
-    """Create missing tables; mark answers that still stream as interrupted."""
-    if not any(database.read(identity)):
-        database.write(create_tables)
-    with suppress(StorageError):  # a full disk: what is kept can still be read
-        database.write(lambda sql: sql.execute(_INTERRUPT, (INTERRUPTED,)))

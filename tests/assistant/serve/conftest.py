@@ -103,17 +103,15 @@ class Running:
 
     def stopped(self) -> int:
         """Count the answers that were stopped before they were whole."""
-        return sum(
-            end.stop is Stop.CANCELLED if isinstance(end, Finished) else end == STOPPED
-            for end in self.engine.ends
-        )
+        ends = self.engine.ends
+        return sum(end == STOPPED or getattr(end, "stop", None) is Stop.CANCELLED for end in ends)
 
     def kill_engine(self) -> None:
         pid = self.engine.pid
         assert pid
         os.kill(pid, signal.SIGKILL)
 
-    def client(self, key: str = "none") -> openai.OpenAI:
+    def client(self, key: str = "none") -> Any:
         address = f"http://127.0.0.1:{self.port}/v1"
         client = openai.OpenAI(base_url=address, api_key=key, max_retries=0, timeout=WAIT_S)
         self._clients.append(client)

@@ -45,7 +45,7 @@ def text(part: str) -> dict[str, str]:
 
 
 def test_the_model_is_listed_and_found(running: Running) -> None:
-    client: Any = running.client()
+    client = running.client()
     (card,) = client.models.list().data
     assert card.id == client.models.retrieve("tiny").id == "tiny"
     assert card.specchat["context"] == 1024
@@ -70,7 +70,7 @@ def test_a_completion_tells_of_each_token_where_it_came_from(running: Running) -
 
 
 def test_a_text_is_completed_without_the_template_whole_and_streamed(running: Running) -> None:
-    client: Any = running.client()
+    client = running.client()
     body = {"model": "tiny", "prompt": "Once<|im_end|>", "seed": 3}
     whole = client.completions.create(**body)
     assert whole.choices[0].finish_reason == "length"
@@ -112,7 +112,7 @@ def test_logprobs_equal_those_of_ars(running: Running, stream: bool, temperature
 
 
 def test_logprobs_come_if_they_are_asked_for(running: Running) -> None:
-    client: Any = running.client()
+    client = running.client()
     assert complete(client, max_tokens=2).choices[0].logprobs is None
     done = complete(client, max_tokens=3, logprobs=True, seed=3).choices[0].logprobs.content
     assert [row.top_logprobs for row in done] == [[], [], []]
@@ -292,18 +292,16 @@ def test_a_server_that_is_stopped_tells_its_clients_so(slow_target: Path) -> Non
             whole.result()
 
 
-def raw(key: str = "sesame", **wanted: Any) -> bytes:
+def raw(**wanted: Any) -> bytes:
     body = json.dumps({"model": "tiny", "messages": HELLO, **wanted}).encode()
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
-    return (
-        f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-        + body
-    )
+    head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sesame\r\n"
+    kind = b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    return head + kind + body
 
 
 def gone(served: Sequence[Exchange]) -> int:
     """Return how many clients left before their answer; one of a test before may still come in."""
-    return sum(each.status == 499 for each in served)
+    return sum(exchange.status == 499 for exchange in served)
 
 
 @pytest.mark.parametrize("streams", [False, True])
@@ -364,14 +362,14 @@ def test_a_waiting_stream_has_its_place_and_leaves_without_cost(slow: Running, m
 
 def test_a_stream_says_how_far_it_has_read() -> None:
     async def events() -> AsyncIterator[Any]:
-        told = Waiting(2), Loading("target", "a\nb", 0.5), Prepared(6000, 0, 0)
-        for event in (*told, Prefilled("target", 1200, 6000), finished("", ())):
+        start = Waiting(2), Loading("target", "a\nb", 0.5), Prepared(6000, 0, 0)
+        for event in (*start, Prefilled("target", 1200, 6000), finished("", ())):
             yield event
 
     async def sent() -> list[bytes]:
         exchange = Exchange({"method": "POST", "path": "/"}, None, None)  # type: ignore[arg-type]
-        asked = parse(b'{"messages": [{"role": "user"}]}', Request(()), "tiny")
-        return [data async for data in streamed(events(), Completion(asked), exchange)]
+        parsed = parse(b'{"messages": [{"role": "user"}]}', Request(()), "tiny")
+        return [data async for data in streamed(events(), Completion(parsed), exchange)]
 
     waiting, loading, first, reading, *_, end = asyncio.run(sent())
     assert (waiting, loading) == (b": waiting, 2 before you\n\n", b": loading a b\n\n")

@@ -39,7 +39,7 @@ def events(running: Running, **wanted: Any) -> list[Any]:
 
 
 def test_a_response_is_what_a_chat_completion_says(running: Running) -> None:
-    client: Any = running.client()
+    client = running.client()
     common = {"model": "tiny", "extra_body": OWN}
     messages = [{"role": "system", "content": "Be."}, {"role": "user", "content": "Hello"}]
     chat = client.chat.completions.create(messages=messages, max_tokens=8, **common)
@@ -72,7 +72,7 @@ def test_the_events_of_a_message_are_those_of_openai(running: Running) -> None:
 
 
 def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) -> None:
-    client: Any = running.client()
+    client = running.client()
     wanted = {"model": "tiny", "input": "Hello", "text_format": Answer, "max_output_tokens": 200}
     whole = client.responses.parse(**wanted)
     with client.responses.stream(**wanted) as stream:
@@ -86,7 +86,7 @@ def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) ->
 
 
 def test_a_call_and_its_result_go_back_as_items(running: Running) -> None:
-    client: Any = running.client()
+    client = running.client()
     wanted = {"model": "tiny", "tools": [TOOL], "max_output_tokens": 200}
     call_it = {"tool_choice": "required", "parallel_tool_calls": False}
     with client.responses.stream(input="Hello", **wanted, **call_it) as stream:
