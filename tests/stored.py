@@ -14,8 +14,8 @@ def ask(
     store: Store, conversation: int, parent: int | None, text: str, files: Sequence[Attachment] = ()
 ) -> StoredMessage:
     """Add a question."""
-    asked = StoredMessage(0, parent, "user", text, time.time(), "complete", (), tuple(files))
-    return store.append(conversation, asked)
+    question = StoredMessage(0, parent, "user", text, time.time(), "complete", (), tuple(files))
+    return store.append(conversation, question)
 
 
 def begin(store: Store, conversation: int, parent: int, model: str) -> StoredMessage:

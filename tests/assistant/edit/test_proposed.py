@@ -19,8 +19,8 @@ FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
     ],
 )
 def test_a_new_version_is_found_in_an_answer(answer, name, text):
-    found = proposed(answer, *FILES)
-    assert (found.name, found.text, found.gap) == (name, text, "")
+    version = proposed(answer, *FILES)
+    assert (version.name, version.text, version.gap) == (name, text, "")
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,15 @@ def test_the_version_that_was_attached_last_counts():
 
 
 def test_lines_that_are_left_out_are_named():
-    found = proposed(f"```\n{CODE[:25]}\n# ... rest of the file\n```", *FILES)
-    assert found.gap == "lines 5 to 6 are replaced by “# ... rest of the file”"
+    version = proposed(f"```\n{CODE[:25]}\n# ... rest of the file\n```", *FILES)
+    assert version.gap == "lines 5 to 6 are replaced by “# ... rest of the file”"
 
 
 def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
     old = "class A:\n\tdef f(self):\n\t\treturn 1\n"
     answer = "```\nclass A:\n    def f(self):\n        return 2\n```"
-    found = proposed(answer, Attachment("a.py", old))
-    assert found.text == old.replace("1", "2")
+    version = proposed(answer, Attachment("a.py", old))
+    assert version.text == old.replace("1", "2")
 
 
 def test_a_passage_of_a_file_is_no_file_and_a_document_has_no_text_of_its_own() -> None:

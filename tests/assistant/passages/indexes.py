@@ -75,5 +75,5 @@ def with_worker(monkeypatch, code: str) -> None:
 
 def names(index: FolderIndex, question: str, before: Sequence[str] = ()) -> list[str]:
     """The files in which a question finds passages, best first."""
-    found = index.find(question, before).passages
-    return [str(each.path.relative_to(index.folder)) for each in found]
+    passages = index.find(question, before).passages
+    return [str(passage.path.relative_to(index.folder)) for passage in passages]

@@ -62,11 +62,11 @@ def test_a_file_is_read_as_its_reader_sees_it(data, kind, expected):
 
 def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
     page = "<table>\n<tr>\n<th\n>a</th>\n<tr>\n<td>1\n</table>\n<p>end"
-    found = [(line.number, line.text) for line in file_lines.lines(page.encode(), ".html")]
-    assert [each for each in found if each[1]] == [(2, "| a"), (5, "|---"), (5, "| 1"), (8, "end")]
+    lines = [(line.number, line.text) for line in file_lines.lines(page.encode(), ".html")]
+    assert [each for each in lines if each[1]] == [(2, "| a"), (5, "|---"), (5, "| 1"), (8, "end")]
     cells = {"cells": [{"cell_type": "markdown", "source": text} for text in ("a", "b")]}
-    found = file_lines.lines(json.dumps(cells).encode(), ".ipynb")
-    assert [(line.number, line.text) for line in found if line.text] == [(1, "a"), (2, "b")]
+    lines = file_lines.lines(json.dumps(cells).encode(), ".ipynb")
+    assert [(line.number, line.text) for line in lines if line.text] == [(1, "a"), (2, "b")]
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,8 @@ def test_of_an_answer_only_names_and_numbers_count(write):
     prices = {f"a{at}": f"It costs money, {at}07." for at in range(9)}
     index = write(**prices, b="Costs purple yarn.")
     answer = "A purple beast of yarn costs 407 coins [7]; ask in Leeds."
-    found = index.find("What does it cost?", [], [answer], limit=1)
-    assert found.passages[0].path.name == "a4.md"
+    (best,) = index.find("What does it cost?", [], [answer], limit=1).passages
+    assert best.path.name == "a4.md"
     assert words.names(answer).split() == ["407", "Leeds"]
     assert words.names("See [1, 2]. The get_user of parseX in Leeds.") == "get_user Leeds"
 
@@ -90,10 +90,9 @@ def test_a_version_that_differs_in_a_word_stands_beside_the_other(write, old, ne
     for name, changed in (("a", 2), ("b", 3), ("d", 1)):
         os.utime(index.folder / f"{name}.md", ns=(changed, changed))
     indexed_here(index.folder, index.folder.parent / "cache")
-    found = index.find(f"zebra beast7 {old}", limit=2).passages
-    notes = {each.path.name: each.note for each in found}
-    old_name = found[0].path.name
-    assert notes == {old_name: "older than b.md", "b.md": f"newer than {old_name}"}
+    passages = index.find(f"zebra beast7 {old}", limit=2).passages
+    notes, older = {each.path.name: each.note for each in passages}, passages[0].path.name
+    assert notes == {older: "older than b.md", "b.md": f"newer than {older}"}
 
 
 def test_the_same_text_is_found_once(write):
@@ -146,16 +145,15 @@ def test_passages_that_follow_each_other_are_one_with_the_lines_between(write):
         sections[at] += " zebra"
     text = "".join(f"# Part\n\n{section}\n\n" for section in sections)
     index = write(a=text)
-    found = index.find("zebra").passages
-    assert len(found) == 2
-    for each in found:
-        assert each.text == "\n".join(text.split("\n")[each.first - 1 : each.last])
-    assert sorted((each.first, each.last) for each in found) == [(9, 15), (25, 27)]
+    passages = index.find("zebra").passages
+    for passage in passages:
+        assert passage.text == "\n".join(text.split("\n")[passage.first - 1 : passage.last])
+    assert sorted((passage.first, passage.last) for passage in passages) == [(9, 15), (25, 27)]
 
 
 def test_passages_that_follow_each_other_take_the_place_of_the_best():
-    found = {3: "three", 9: "nine", 10: "ten", 4: "four", 5: "five"}
-    passages = {at: Passage(at, at, "", text, finding.Path("a")) for at, text in found.items()}
+    texts = {3: "three", 9: "nine", 10: "ten", 4: "four", 5: "five"}
+    passages = {at: Passage(at, at, "", text, finding.Path("a")) for at, text in texts.items()}
     assert [each.text for each in finding._joined(passages)] == ["three\nfour\nfive", "nine\nten"]
     passages[4] = passages[4]._replace(path=finding.Path("b"))
     assert len(finding._joined(passages)) == 4
@@ -203,8 +201,7 @@ TASK = "Write three polite sentences that remind my tenant of the {}, for an e-m
 def test_a_document_that_a_task_names_is_what_it_is_about(write, thing, is_found):
     rules, visits = "# House rules\n\nThe okapi sleeps.", "# Visits\n\nThree zebras come."
     index = write(a=rules, b=visits, c="Else.")
-    found = index.find(TASK.format(thing)).passages
-    assert [each.path.name for each in found] == ["a.md"] * is_found
+    assert names(index, TASK.format(thing)) == ["a.md"] * is_found
     assert index.find("Wer schreibt mir die House rules ab, und in welcher Sprache?").passages
 
 

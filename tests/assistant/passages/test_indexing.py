@@ -95,9 +95,8 @@ def test_an_index_after_many_changes_is_that_of_the_folder_as_it_is(folder, cach
         indexed(folder, cache)
     fresh = indexed(folder, tmp_path / "other")
     for beast in beasts:
-        assert set(FolderIndex(folder, cache).find(beast, limit=50).passages) == set(
-            fresh.find(beast, limit=50).passages
-        )
+        passages = FolderIndex(folder, cache).find(beast, limit=50).passages
+        assert {*passages} == {*fresh.find(beast, limit=50).passages}
     counts = []
     for where in (cache, tmp_path / "other"):
         with closing(sqlite3.connect(index_file.index_path(folder, where))) as sql:
@@ -129,8 +128,8 @@ def test_files_that_gitignore_names_and_hidden_ones_are_left_out(folder):
         (folder / path).write_text("zebra")
     (folder / ".gitignore").write_text("*.log\nbuild/\n[z-a]\n/rooted.txt\n!\n")
     (folder / "src" / ".gitignore").write_text("!keep.log\ndeep/*.tmp\n")
-    found = sorted(each.path for each in walking.walk(Folders([folder])))
-    assert found == ["src/f.txt", "src/keep.log", "src/rooted.txt"]
+    paths = sorted(file.path for file in walking.walk(Folders([folder])))
+    assert paths == ["src/f.txt", "src/keep.log", "src/rooted.txt"]
 
 
 def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
@@ -283,7 +282,6 @@ def test_a_reader_ends_when_the_program_is_killed(folder, cache):
     )
     command = [sys.executable, "-c", code, str(folder), str(cache)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as program:
-        assert program.stdout is not None
         assert program.stdout.readline().endswith(b"slow.html\n")
         (reader,) = workers()
         program.kill()

@@ -31,9 +31,9 @@ def test_the_passages_of_a_text_are_its_lines_in_order_and_nothing_is_lost(seed)
 def test_a_passage_is_neither_long_nor_without_need_short(seed):
     chance = random.Random(seed)
     lines = chance.choices(["", "# A heading", "  indented", PARAGRAPH, "word " * 9], k=300)
-    found = parts("\n".join(lines), headed=True)
-    assert all(len(part.text) <= MAX_LENGTH for part in found)
-    assert all(len(part.text) >= MIN_LENGTH - 50 for part in found[:-1])
+    passages = parts("\n".join(lines), headed=True)
+    assert all(len(part.text) <= MAX_LENGTH for part in passages)
+    assert all(len(part.text) >= MIN_LENGTH - 50 for part in passages[:-1])
 
 
 def test_a_section_begins_a_passage_rather_than_a_paragraph():
@@ -45,22 +45,24 @@ def test_a_section_begins_a_passage_rather_than_a_paragraph():
 
 def test_a_heading_stands_over_what_is_under_it_until_the_next_of_its_kind():
     texts = [PARAGRAPH * 3] * 3
-    found = parts("\n\n".join(["# One", *texts, "## Two", *texts, "## Three", *texts]), headed=True)
-    assert [part.heading for part in found[-3:]] == ["One", "One > Three", "One > Three"]
-    assert "One > Two" in [part.heading for part in found]
+    passages = parts(
+        "\n\n".join(["# One", *texts, "## Two", *texts, "## Three", *texts]), headed=True
+    )
+    assert [part.heading for part in passages[-3:]] == ["One", "One > Three", "One > Three"]
+    assert "One > Two" in [part.heading for part in passages]
 
 
 def test_a_function_is_not_cut_in_its_middle_if_it_fits():
     names = ["one", "two", "three", "four"]
     function = "def {}(self):\n    first = 1\n\n    " + "\n    ".join(["second += first"] * 45)
-    found = parts("\n\n\n".join(map(function.format, names)))
-    assert [part.text.split("(")[0] for part in found] == [f"def {name}" for name in names]
+    passages = parts("\n\n\n".join(map(function.format, names)))
+    assert [part.text.split("(")[0] for part in passages] == [f"def {name}" for name in names]
 
 
 def test_a_passage_in_a_long_class_is_found_under_its_name():
     method = "    def {}(self):\n        " + "\n        ".join(["second += first"] * 40)
-    found = parts("class Great(Base):\n" + "\n\n".join(map(method.format, ["one", "two", "three"])))
-    assert [part.heading for part in found] == ["", "class Great(Base)", "class Great(Base)"]
+    passages = parts("class Great(Base):\n" + "\n\n".join(map(method.format, "abc")))
+    assert [part.heading for part in passages] == ["", "class Great(Base)", "class Great(Base)"]
 
 
 def test_a_comment_in_code_and_in_a_fence_is_no_heading():
@@ -70,10 +72,10 @@ def test_a_comment_in_code_and_in_a_fence_is_no_heading():
 
 
 def test_only_a_huge_line_is_cut_and_between_words():
-    found = parts("short\n" + "word " * 2_000 + "\nend")
-    assert {part.first for part in found[1:-1]} == {2}
-    assert "".join(part.text for part in found).count("word ") >= 1_990
-    assert all(len(part.text) <= MAX_LENGTH for part in (*found, *parts("x" * 10_000)))
+    passages = parts("short\n" + "word " * 2_000 + "\nend")
+    assert {part.first for part in passages[1:-1]} == {2}
+    assert "".join(part.text for part in passages).count("word ") >= 1_990
+    assert all(len(part.text) <= MAX_LENGTH for part in (*passages, *parts("x" * 10_000)))
 
 
 @pytest.mark.parametrize(
@@ -90,18 +92,18 @@ def test_each_passage_of_a_table_has_its_header_and_what_follows_has_none(head, 
     rows = [row.format(at) for at in range(400)]
     after = [] if header else ["", *[PARAGRAPH] * 9]
     lines = enumerate("\n".join([head, *rows, *after]).split("\n"), 1)
-    first, *found = split(map(TextLine._make, lines), True, (), header)
+    first, *passages = split(map(TextLine._make, lines), True, (), header)
     assert first.header == ""
     wanted = {header or "\n".join(head.split("\n")[-2:])}
-    in_table = [part for part in found if part.text.startswith(row[:4])]
+    in_table = [part for part in passages if part.text.startswith(row[:4])]
     assert len(in_table) > 1
     assert {part.header.rstrip("\n") for part in in_table} == wanted
-    assert not after or found[-1].header == ""
+    assert not after or passages[-1].header == ""
 
 
 def test_a_passage_has_the_names_of_its_document_and_of_the_headings_above_and_in_it():
     text = "\n\n".join(["# One", *[PARAGRAPH] * 4, "## Two", *[PARAGRAPH] * 9])
     lines = map(TextLine._make, enumerate(text.split("\n"), 1))
-    found = [part.names for part in split(lines, True, ("file",))]
-    assert found[0] == ("file", "# One")
-    assert found[-2:] == [("file", "One", "## Two"), ("file", "One", "Two")]
+    passages = [part.names for part in split(lines, True, ("file",))]
+    assert passages[0] == ("file", "# One")
+    assert passages[-2:] == [("file", "One", "## Two"), ("file", "One", "Two")]

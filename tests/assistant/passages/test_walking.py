@@ -105,14 +105,14 @@ def test_a_pattern_that_is_longer_than_a_path_is_named_and_left_out(tmp_path):
     (tmp_path / ".gitignore").write_text(f"{'*' * 4_097}\n*.log\n")
     for name in ("a", "x.log"):
         (tmp_path / name).touch()
-    found = {each.path: each.reason for each in walk(Folders([tmp_path]))}
+    reasons = {each.path: each.reason for each in walk(Folders([tmp_path]))}
     reason = "has a pattern of more than 4,096 characters, left out"
-    assert found == {".gitignore": reason, "a": ""}
+    assert reasons == {".gitignore": reason, "a": ""}
 
 
 def test_a_walk_that_takes_too_long_ends_and_says_so(tmp_path, monkeypatch):
     for number in range(3):
         (tmp_path / f"{number}.txt").touch()
     monkeypatch.setattr(walking, "SECONDS", -1.0)
-    (found,) = walk(Folders([tmp_path]))
-    assert "takes too long" in found.reason
+    (reasons,) = walk(Folders([tmp_path]))
+    assert "takes too long" in reasons.reason

@@ -16,8 +16,8 @@ LIST = ToolCall("files__list", "{}", "call_2")
 def calling(store: Store) -> int:
     """Keep an answer with a thought and two calls, and the result of one of them."""
     chat = store.create()
-    asked = ask(store, chat, None, "Why is the sky blue?")
-    answer = begin(store, chat, asked.id, "m")
+    question = ask(store, chat, None, "Why is the sky blue?")
+    answer = begin(store, chat, question.id, "m")
     store.stream(answer.id, "", (), "Rayl")
     assert store.path(chat)[-1].thought == "Rayl"
     calls = READ, LIST

@@ -46,11 +46,11 @@ def test_nothing_that_was_acknowledged_is_lost_by_kills(path):
     acknowledged = 0
     for _ in range(KILLS):
         output = killed_after(start("endless_writer", path, 10_000), chance.uniform(0, 0.4))
-        found = kept(path)
+        stored = kept(path)
         assert integrity(path) == "ok"
-        assert all(state != "streaming" for state, _, _ in found.values())
+        assert all(state != "streaming" for state, _, _ in stored.values())
         for what, id_, length in output:
-            state, kept_length, stop = found[int(id_)]
+            state, kept_length, stop = stored[int(id_)]
             assert kept_length >= int(length)
             if what in ("asked", "ended"):
                 assert (state, kept_length) == ("complete", int(length))

@@ -213,8 +213,8 @@ def test_any_text_survives_export_and_import(text):
 def test_passages_and_the_sources_of_an_answer_are_exported_and_imported(store):
     conversation, records = talk(store, "First", "Hello")
     passage = Attachment("notes/air.md", "Zeppelins.", 1, 3, 4)
-    asked = ask(store, conversation, records[-1].id, "Why?", [Attachment("notes/", ""), passage])
-    answer = begin(store, conversation, asked.id, "tiny-2")
+    question = ask(store, conversation, records[-1].id, "Why?", [Attachment("notes/", ""), passage])
+    answer = begin(store, conversation, question.id, "tiny-2")
     end(store, answer.id, "So [1].", attachments=(replace(passage, text=""),))
     whole = store.whole(conversation)
     (read,) = read_json_lines(json_lines(whole))

@@ -132,13 +132,13 @@ def test_the_first_message_names_a_conversation_until_somebody_does(store):
 
 def test_the_record_that_is_returned_is_the_record_that_is_read(store):
     conversation = store.create()
-    asked = ask(store, conversation, None, "Hi")
-    assert store.path(conversation) == (asked,)
+    question = ask(store, conversation, None, "Hi")
+    assert store.path(conversation) == (question,)
     again = ask(store, conversation, None, "Hi, better")
-    assert again.siblings == (asked.id, again.id)
+    assert again.siblings == (question.id, again.id)
     assert store.path(conversation) == (again,)
-    store.choose(asked.id)
-    assert store.path(conversation) == (replace(asked, siblings=again.siblings),)
+    store.choose(question.id)
+    assert store.path(conversation) == (replace(question, siblings=again.siblings),)
 
 
 DAMAGE = {
@@ -176,8 +176,8 @@ def test_a_damaged_value_hides_nothing_but_itself(path, damage):
 def test_attachments_come_back_and_a_damaged_one_says_so(store, path):
     attachments = (Attachment("a.txt", "one\0\x1b[31m"), Attachment("b.py", "x" * 100_000))
     conversation = store.create()
-    asked = ask(store, conversation, None, "Look", attachments)
-    assert asked.attachments == store.path(conversation)[0].attachments == attachments
+    question = ask(store, conversation, None, "Look", attachments)
+    assert question.attachments == store.path(conversation)[0].attachments == attachments
     with closing(sqlite3.connect(path, isolation_level=None)) as sql:
         sql.execute("UPDATE message SET attachments = x'00'")
     (attachment,) = store.path(conversation)[0].attachments
