@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -94,13 +95,16 @@ def test_the_oldest_versions_make_room(path, tmp_path, monkeypatch):
         kept_versions.undo(tmp_path / f"{number + 3}.txt")
 
 
-def test_a_write_that_fails_leaves_the_edit_before_to_be_taken_back(path, monkeypatch):
-    write(path, b"new\n")
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_a_write_that_fails_leaves_only_the_edit_before_it(path, monkeypatch, is_edited):
+    if is_edited:
+        write(path, b"new\n")
     with monkeypatch.context() as full:
         full.setattr(text_file.shutil, "copystat", refuse)
         with pytest.raises(StorageError, match="It is intact"):
             write(path, b"newer\n")
-    kept_versions.undo(path)
+    with nullcontext() if is_edited else pytest.raises(UsageError, match="No earlier version"):
+        kept_versions.undo(path)
     assert path.read_text() == "old\n"
 
 
