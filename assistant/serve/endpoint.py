@@ -59,8 +59,8 @@ class Endpoint:
         ready: Ready,
         defaults: Request,  # for the fields that a request does not set
         guard: Guard,
-        report: Callable[[Exchange], None],  # every exchange that has ended, in the event loop
-        warn: Callable[[str], None],  # of each new warning of the engine, or notice on a request
+        report: Callable[[Exchange], None],  # called in the event loop with each that has ended
+        warn: Callable[[str], None],  # called with each new warning or notice on a request
         reads_ahead: Callable[[], bool] = lambda: False,  # whether to prefill the likely next one
         strict: bool = False,  # whether to refuse what would have no effect
     ) -> None:

@@ -1,7 +1,5 @@
 """`file_lines`: the lines of each kind of file, with rows, text boxes and hyphens as meant."""
 
-import json
-
 import pytest
 
 from assistant.passages import file_lines
@@ -64,8 +62,7 @@ def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
     page = "<table>\n<tr>\n<th\n>a</th>\n<tr>\n<td>1\n</table>\n<p>end"
     lines = [(line.number, line.text) for line in file_lines.lines(page.encode(), ".html")]
     assert [each for each in lines if each[1]] == [(2, "| a"), (5, "|---"), (5, "| 1"), (8, "end")]
-    cells = {"cells": [{"cell_type": "markdown", "source": text} for text in ("a", "b")]}
-    lines = file_lines.lines(json.dumps(cells).encode(), ".ipynb")
+    lines = file_lines.lines(notebook("@md\na@md\nb"), ".ipynb")
     assert [(line.number, line.text) for line in lines if line.text] == [(1, "a"), (2, "b")]
 
 

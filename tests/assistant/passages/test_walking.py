@@ -15,14 +15,9 @@ from assistant.passages.walking import LinearPattern, walk
 from assistant.tools.folders import Folders
 from tests.patience import examples
 
-COSTLY = [
-    "*a" * 15 + "*b",
-    "**/a/" * 15 + "b",
-    "**/*a*a*a*a*/" * 15 + "b",
-    "*[!b]" * 50 + "c",
-    "*?" * 99,
-]
-"""Patterns that take hours where each star tries all lengths."""
+# Patterns that take hours where each star tries all lengths.
+COSTLY = ["*a" * 15 + "*b", "**/a/" * 15 + "b", "**/*a*a*a*a*/" * 15 + "b", "*[!b]" * 50 + "c",
+          "*?" * 99]  # fmt: skip
 PARTS = ["*", "*", "**", "a", "b", "?", "[ab]", "/", "/", "/**/", "\\*", "[]a]", "[a-b]", "(",
          ".", "[*]"]  # fmt: skip
 
