@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
-from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -52,15 +51,14 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> li
 
 def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the indices, in both versions, of lines that are the same or that changed in place."""
-    i = j = 0
-    for hunk in compare(old, new):
-        all_signs = [" "] * (hunk.start - 1 - i) + [line.sign for line in hunk.lines]
-        for _, group in groupby(all_signs, " ".__eq__):
-            signs = [*group]
-            i_end, j_end = i + len(signs) - signs.count("+"), j + len(signs) - signs.count("-")
-            yield from zip(range(i, i_end), range(j, j_end), strict=False)
-            i, j = i_end, j_end
-    yield from zip(range(i, len(old)), range(j, len(new)), strict=True)
+    above = _same(old, new)
+    below = _same(old[above:][::-1], new[above:][::-1])
+    middles = old[above : len(old) - below], new[above : len(new) - below]
+    yield from zip(range(above), range(above), strict=True)
+    for _, a, a_end, b, b_end in SequenceMatcher(None, *middles, autojunk=False).get_opcodes():
+        for i, j in zip(range(a, a_end), range(b, b_end), strict=False):
+            yield above + i, above + j
+    yield from ((len(old) - rest, len(new) - rest) for rest in range(below, 0, -1))
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> int:
