@@ -6,20 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
 
 from assistant.events import Trace
 from assistant.store import messages
-from assistant.store.messages import unpack_trace
 from assistant.store.values import FullConversation, Imported, StoredMessage
 from models.errors import StorageError, well_formed
 
 _ROW = "SELECT title, named, system, created, updated, pinned, leaf FROM conversation WHERE id = ?"
 _INSERT = """INSERT INTO conversation (title, named, system, created, updated, pinned)
     VALUES (?, ?, ?, ?, ?, ?)"""
-_TRACES = """SELECT message, packed FROM trace JOIN message ON message.id = message
-    WHERE conversation = ? AND hidden IS NULL ORDER BY message, part"""
 
 # A message and its descendants, without hidden ones.
 _DESCENDANTS = """WITH RECURSIVE down (id) AS (
@@ -34,13 +29,11 @@ _LEAF_IS_HIDDEN = """SELECT 1 FROM conversation c JOIN message m ON m.id = leaf
 def whole(sql: sqlite3.Connection, conversation: int) -> FullConversation:
     """Return a conversation with all of its branches."""
     row = messages.required(sql, _ROW, "conversation", conversation)
-    traces: dict[int, Trace] = {}
-    packed = sql.execute(_TRACES, (conversation,))
-    for id_, parts in groupby(packed, itemgetter("message")):
+    all_, traces = messages.tree(sql, conversation), dict[int, Trace]()
+    for message in all_:
         with suppress(StorageError):  # a damaged trace is left out; its text is not
-            traces[id_] = tuple(step for part in parts for step in unpack_trace(part["packed"]))
+            traces[message.id] = messages.trace(sql, message.id)
     title, named, system, created, updated, pinned, leaf = row
-    all_ = messages.tree(sql, conversation)
     return FullConversation(
         title, bool(named), system, created, updated, bool(pinned), leaf, all_, traces
     )

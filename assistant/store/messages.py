@@ -216,6 +216,12 @@ def set_leaf(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> No
     sql.execute("UPDATE conversation SET leaf = ? WHERE id = ?", (leaf, conversation))
 
 
+def trace(sql: sqlite3.Connection, answer: int) -> Trace:
+    """Return the trace of an answer; it is empty if the answer was imported without one."""
+    parts = sql.execute("SELECT packed FROM trace WHERE message = ? ORDER BY part", (answer,))
+    return tuple(step for (packed,) in parts for step in unpack_trace(packed))
+
+
 def store_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) -> None:
     """Store steps of a trace: append them (`more`), or replace what is stored."""
     if not more:

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from assistant.events import Trace
 from assistant.store import conversations, files, messages
-from assistant.store.messages import not_found, unpack_trace
+from assistant.store.messages import not_found
 from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
 from assistant.store.search import listed, prompts
@@ -85,6 +85,7 @@ class Store:
     prompts = _method(prompts)
     path = _method(messages.path)
     tree = _method(messages.tree)
+    trace = _method(messages.trace)
     append = _method(messages.append, writes=True)
     whole = _method(conversations.whole)
     choose = _method(conversations.choose, writes=True)
@@ -162,12 +163,6 @@ class Store:
         saved = self._database.write(save)
         self._streamed.pop(ended.id, None)
         return saved
-
-    def trace(self, answer: int) -> Trace:
-        """Return the trace of an answer; it is empty if the answer was imported without one."""
-        query = "SELECT packed FROM trace WHERE message = ? ORDER BY part"
-        parts = self._database.read(lambda sql: sql.execute(query, (answer,)).fetchall())
-        return tuple(step for (packed,) in parts for step in unpack_trace(packed))
 
     def answer_tokens(self, model: str) -> Iterator[tuple[int, ...]]:
         """Yield the token ids of each answer of a model, newest conversations first."""
