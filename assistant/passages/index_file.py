@@ -131,9 +131,8 @@ class IndexFile:
         if self._sql.execute("UPDATE folder SET current = 1 WHERE current = 0").rowcount:
             self._sql.execute("INSERT INTO words (words) VALUES ('optimize')")
             self._sql.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab (main, words, row)")
-            self._sql.execute(
-                "DELETE FROM vocabulary WHERE term NOT IN (SELECT term FROM temp.terms)"
-            )
+            lost = "DELETE FROM vocabulary WHERE term NOT IN (SELECT term FROM temp.terms)"
+            self._sql.execute(lost)
         self._sql.commit()
         self._sql.close()
 

@@ -137,7 +137,8 @@ class Endpoint:
             self._check_thinking(request)
         for notice in chat_request.notices:
             self._warn_once(notice)
-        request = replace(request, messages=self._remembered.recall(request.messages))
+        messages = tuple(map(self._remembered.with_tokens, request.messages))
+        request = replace(request, messages=messages)
         limits, reply = chat_request.limits, objects(chat_request)
         exchange.answer.indent = limits.indent
         if limits.is_empty:

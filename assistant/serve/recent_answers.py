@@ -5,7 +5,7 @@ the decoded ones are cached. And the next suggestion is often the rest of the la
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
@@ -35,11 +35,8 @@ class AnswerTokens:
         if len(self._tokens) > MAX_ANSWERS_REMEMBERED:
             self._tokens.popitem(last=False)
 
-    def recall(self, messages: Iterable[Message]) -> tuple[Message, ...]:
-        """Return a conversation with the tokens of its answers, where they are remembered."""
-        return tuple(map(self._with_tokens, messages))
-
-    def _with_tokens(self, message: Message) -> Message:
+    def with_tokens(self, message: Message) -> Message:
+        """Return a message; if it is an answer that is remembered, with its tokens."""
         key = _answer_key(message.content, message.tool_calls)
         tokens = self._tokens.get(key, ()) if message.role == "assistant" else message.token_ids
         return replace(message, token_ids=tokens)

@@ -264,8 +264,7 @@ def test_an_answer_is_found_by_its_calls_however_their_json_is_written() -> None
     remembered.remember(finished("", (9,), tool_calls=(ToolCall("wait", "{}", "x"),)))
 
     def tokens(*calls: ToolCall, text: str = "") -> tuple[int, ...]:
-        (message,) = remembered.recall([Message("assistant", text, tool_calls=calls)])
-        return message.token_ids
+        return remembered.with_tokens(Message("assistant", text, tool_calls=calls)).token_ids
 
     assert tokens(ToolCall("look", '{"far":1,"at":"a"}', "y")) == (7, 8)
     assert tokens(ToolCall("wait", "{}", "y")) == (9,)
