@@ -24,15 +24,8 @@ from assistant.events import Stats, Trace
 from assistant.request import ToolCall
 from assistant.session.messages import fence_of
 from assistant.session.support import Support, check, struck
-from assistant.store.values import (
-    INTERRUPTED,
-    MARKS,
-    Attachment,
-    FullConversation,
-    Role,
-    State,
-    StoredMessage,
-)
+from assistant.store import values
+from assistant.store.values import Attachment, FullConversation, StoredMessage
 from models.errors import StorageError
 
 FORMAT = 2  # the number in the first line of a conversation; 1 knew no tool calls
@@ -60,10 +53,10 @@ class _Head(msgspec.Struct):
 
 class _Line(msgspec.Struct, omit_defaults=True):
     id: int
-    role: Role
+    role: values.Role
     content: str
     created: _Time
-    state: State
+    state: values.State
     parent: int | None = None
     model: str = ""
     stop: str | None = None
@@ -121,7 +114,7 @@ def _whole(head: _Head, lines: list[_Line]) -> FullConversation:
 def _record(line: _Line) -> StoredMessage:
     record = StoredMessage(**{name: getattr(line, name) for name in _Line.__struct_fields__[:-1]})
     if record.state == "streaming":  # it was exported before it ended
-        return replace(record, state="failed", stop=INTERRUPTED)
+        return replace(record, state="failed", stop=values.INTERRUPTED)
     return record
 
 
@@ -212,7 +205,7 @@ def _message(message: StoredMessage, support: Support) -> Iterator[str]:
         yield from (f"*{warning}*" for warning in support.warnings)
     if message.state in ("stopped", "failed"):
         mark = message.stop or message.state
-        yield f"*({MARKS.get(mark, mark) if message.role == 'assistant' else mark})*"
+        yield f"*({values.MARKS.get(mark, mark) if message.role == 'assistant' else mark})*"
 
 
 def _closed(text: str) -> str:

@@ -5,19 +5,8 @@ from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from assistant.store import files
-from assistant.store.database import (
-    APPLICATION_ID,
-    VERSION,
-    Database,
-    check,
-    configure,
-    connect,
-    create_tables,
-    explained,
-    identity,
-    is_damage,
-)
+from assistant.store import database, files
+from assistant.store.database import VERSION, Database, connect, identity
 from assistant.store.files import StoreLock
 from assistant.store.values import INTERRUPTED
 from models.errors import StorageError
@@ -37,16 +26,16 @@ class Opened(NamedTuple):
 def in_memory() -> Opened:
     """Create a database in memory."""
     sql = connect(None)
-    configure(sql)
-    database = Database(sql, None)
-    database.write(create_tables)
-    return Opened(database)
+    database.configure(sql)
+    opened = Database(sql, None)
+    opened.write(database.create_tables)
+    return Opened(opened)
 
 
 def on_disk(path: Path) -> Opened:
     """Open a database file; create or repair it first if necessary, or raise StorageError."""
     try:
-        with explained(path):
+        with database.explained(path):
             return _on_disk(path)
     except OSError as error:
         raise StorageError(
@@ -75,16 +64,16 @@ def _on_disk(path: Path) -> Opened:
         sql = connect(path)
         undo.callback(sql.close)
         _refuse_others(path, sql)
-        configure(sql)
-        database = Database(sql, path)
-        if lock.alone and not any(database.read(identity)):
-            database.write(create_tables)
+        database.configure(sql)
+        opened = Database(sql, path)
+        if lock.alone and not any(opened.read(identity)):
+            opened.write(database.create_tables)
         if lock.alone:  # then no program writes the answers that still stream
             with suppress(StorageError):  # a full disk: what is kept can still be read
-                database.write(lambda sql: sql.execute(_INTERRUPT, (INTERRUPTED,)))
+                opened.write(lambda sql: sql.execute(_INTERRUPT, (INTERRUPTED,)))
         lock.share()
         undo.pop_all()  # success: the caller closes them
-        return Opened(database, lock, warning)
+        return Opened(opened, lock, warning)
 
 
 def _read_only(path: Path) -> Opened:
@@ -118,16 +107,16 @@ def _damage(path: Path) -> str | None:
     try:
         with closing(connect(path, read_only=not files.writable(path))) as sql:
             _refuse_others(path, sql)
-            return check(sql)
+            return database.check(sql)
     except sqlite3.DatabaseError as error:
-        if is_damage(error):
+        if database.is_damage(error):
             return str(error)
         raise
 
 
 def _refuse_others(path: Path, sql: sqlite3.Connection) -> None:
     application, version, tables = identity(sql)
-    if application != APPLICATION_ID and (application or version or tables):
+    if application != database.APPLICATION_ID and (application or version or tables):
         raise StorageError(f"{path} is another program's database. Move it, or set SPECCHAT_HOME.")
     if application and version != VERSION:
         raise StorageError(

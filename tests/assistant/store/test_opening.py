@@ -10,14 +10,8 @@ from assistant.store import database, files
 from assistant.store.files import database_path, present
 from assistant.store.store import Store
 from models.errors import StorageError
-from tests.assistant.store.conversations import (
-    contents,
-    integrity,
-    open_stores,
-    opened,
-    smash,
-    talk,
-)
+from tests.assistant.store import conversations
+from tests.assistant.store.conversations import contents, integrity, opened, smash, talk
 from tests.stored import ask, begin
 
 CORRUPTIONS = {
@@ -108,8 +102,8 @@ def test_nothing_is_moved_from_under_another_program(filled):
     with pytest.raises(StorageError, match="Close every specchat"):
         opened(filled).whole(1)
     assert list(filled.parent.glob("*corrupt*")) == []
-    while open_stores:
-        open_stores.pop().close()
+    while conversations.open_stores:
+        conversations.open_stores.pop().close()
     assert "restored" in opened(filled).warning
 
 
