@@ -32,6 +32,7 @@ from tests.patience import WAIT_S
 from tui.shell.editors import EDITORS
 
 MARKS = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>")
+CONTROLS = (*tiny.CONTROLS, *MARKS)
 BEFORE, AFTER = "def width(self):\n    return self.wid", "\n\n\ndef height(self):\n"
 VIM: dict[str, Any] = {
     "id_slot": 0, "input_prefix": "def width(self):\n", "input_suffix": AFTER,
@@ -82,13 +83,13 @@ WARM = {
 @pytest.fixture(scope="module")
 def filling(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("infill") / "fills.gguf"
-    return tiny.write(path, stops=False, controls=(*tiny.CONTROLS, *MARKS))
+    return tiny.write(path, stops=False, controls=CONTROLS)
 
 
 @pytest.fixture(scope="module")
 def sentencepiece(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("infill") / "sentencepiece.gguf"
-    return tiny.write(path, controls=(*tiny.CONTROLS, *MARKS), sentencepiece=True)
+    return tiny.write(path, controls=CONTROLS, sentencepiece=True)
 
 
 @pytest.fixture(scope="module")
@@ -309,13 +310,11 @@ def test_a_key_has_little_read_again_and_a_far_suffix_stays_read(editor: Running
 
 
 def test_a_newer_request_of_a_client_replaces_the_one_under_way(tmp_path: Path) -> None:
-    controls = (*tiny.CONTROLS, *MARKS)
-    path = tiny.write(tmp_path / "slow.gguf", layers=60, n_ctx=8192, stops=False, controls=controls)
+    path = tiny.write(tmp_path / "slow.gguf", layers=60, n_ctx=8192, stops=False, controls=CONTROLS)
     body = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 8000}
-    with (  # if nothing is replaced, closing the server ends what the pool waits for
-        ThreadPoolExecutor(2) as pool,
-        serving(path, n_ctx=8192, measure=False) as slow,
-    ):
+    serving_slowly = serving(path, n_ctx=8192, measure=False)
+    # If nothing is replaced, closing the server ends what the pool waits for.
+    with ThreadPoolExecutor(2) as pool, serving_slowly as slow:
         older = pool.submit(slow.post, "/infill", body)
         slow.until(lambda: slow.engine.answers)
         newer = pool.submit(slow.answer, "/infill", {**body, "input_prefix": "x", "n_predict": 1})
