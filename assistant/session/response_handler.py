@@ -36,8 +36,6 @@ class PartialAnswer:
         self._before, self._steps = before, list[Step]()
         self.tool_calls: list[CallDelta] = []
         """The additions to tool calls since it began or was continued."""
-        self.is_over = False
-        """Whether its end is saved, or it was dropped."""
 
     @property
     def text(self) -> str:
@@ -99,7 +97,7 @@ class ResponseHandler:
         """The answer, until it has ended."""
         self._passages: dict[int, Attachment] = {}  # which it may quote
         self._warned = set[tuple[int | None, str]]()  # once in each conversation
-        self._streaming = Lock()  # an older state must not be written after the end
+        self._streaming = Lock()  # so that no older state is written after the end
 
     def partial_of(self, record: StoredMessage) -> PartialAnswer | None:
         """Return the answer that is under way; None for any other."""
@@ -118,10 +116,9 @@ class ResponseHandler:
         Raises:
             StorageError: it cannot be written.
         """
-        if (answer := self.under_way) is not None:
-            with self._streaming:
-                if not answer.is_over:
-                    self._branch.stream(answer.abandoned("streaming"), answer.trace)
+        with self._streaming:
+            if (answer := self.under_way) is not None:
+                self._branch.stream(answer.abandoned("streaming"), answer.trace)
 
     def renumber(self, records: Mapping[int, StoredMessage]) -> None:
         """Take over the new numbers of messages."""
@@ -138,52 +135,39 @@ class ResponseHandler:
                 self._emit(event)
             case Decoded() if self.under_way is not None:  # else the program ends
                 self.under_way.add(event)
-            case Finished():
-                self._finish(event)
-                self.end("stopped")
+            case Finished(stop=stop, complete=is_complete):
+                if self.under_way and not is_complete and stop is not Stop.CANCELLED:
+                    self._emit(Warned("The answer ended before its form was complete."))
+                self.end("stopped", event)
             case Failed(message):
                 self.end("failed")
                 self._emit(Warned(message, "error"))
 
-    def end(self, state: State) -> None:
-        """Save an answer that did not finish as far as it came; drop one without text."""
-        answer, self.under_way = self.under_way, None
-        if answer is None:
-            return
-        if not answer.is_over:
-            if answer.text or answer.thought:
-                self._end(answer, answer.abandoned(state))
-            else:
-                self._drop_empty(answer)
-        self._emit(AnswerEnded())
-
-    def _finish(self, event: Finished) -> None:
-        answer = self.under_way
+    def end(self, state: State, finished: Finished | None = None) -> None:
+        """Save an answer by its last event, or as far as it came; drop one without text."""
+        with self._streaming:
+            answer, self.under_way = self.under_way, None
         if answer is None:  # the program ends
             return
-        if event.stop is not Stop.CANCELLED and not event.complete:
-            self._emit(Warned("The answer ended before its form was complete."))
-        has_text = answer.text or event.text or answer.thought or event.thought or event.tool_calls
-        if has_text or event.stop is not Stop.CANCELLED:  # else it was stopped before a word
-            self._end(answer, answer.finished(event))
+        ended = answer.finished(finished) if finished else answer.abandoned(state)
+        is_empty = not (ended.content or ended.thought or ended.tool_calls)
+        if is_empty and (finished is None or finished.stop is Stop.CANCELLED):
+            self._drop_empty(answer.record)
+        else:
+            if self._passages:
+                ended = replace(ended, attachments=sources(ended.content, self._passages))
+            self._emit(Changed(self._branch.end_message(ended, answer.trace)))
+        self._emit(AnswerEnded())
 
-    def _end(self, answer: PartialAnswer, ended: StoredMessage) -> None:
-        if self._passages:
-            ended = replace(ended, attachments=sources(ended.content, self._passages))
-        with self._streaming:
-            answer.is_over = True
-            record = self._branch.end_message(ended, answer.trace)
-        self._emit(Changed(record))
-
-    def _drop_empty(self, answer: PartialAnswer) -> None:
+    def _drop_empty(self, answer: StoredMessage) -> None:
         """Drop an empty answer; a question without another answer returns to the input."""
-        answer.is_over, branch = True, self._branch
-        if not branch.shows(answer.record):  # it is of another conversation
-            branch.remove(answer.record)
+        branch = self._branch
+        if not branch.shows(answer):  # it is of another conversation
+            branch.remove(answer)
             return
         question = branch.records[-2]
-        branch.remove(answer.record)
-        if len(answer.record.siblings) > 1 and branch.writes:
+        branch.remove(answer)
+        if len(answer.siblings) > 1 and branch.writes:
             branch.reopen()  # at another answer
         elif question.role == "user":
             branch.remove(question)
