@@ -1,9 +1,9 @@
 """The messages on the screen: one branch of a conversation, which the store has as well."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
+from time import time
 from typing import TYPE_CHECKING, TypeVar
 
 from assistant.events import Trace
@@ -32,14 +32,9 @@ class ActiveBranch:
     """
 
     def __init__(
-        self,
-        emit: Emit,
-        store: "Store | None",
-        system: Callable[[], str],
-        writes: bool = True,
-        clock: Callable[[], float] = time.time,
+        self, emit: Emit, store: "Store | None", system: Callable[[], str], writes: bool = True
     ) -> None:
-        self._emit, self._new_system, self._clock = emit, system, clock
+        self._emit, self._new_system = emit, system
         self.store, self._may_write = store, writes
         self.records: tuple[StoredMessage, ...] = ()
         """The messages, from the root to the leaf."""
@@ -106,14 +101,14 @@ class ActiveBranch:
 
     def question(self, text: str, attachments: Sequence[Attachment]) -> StoredMessage:
         """Return a question at the end, as it would be if it were asked now."""
-        question = StoredMessage(0, self.end, "user", text, self._clock(), "complete")
+        question = StoredMessage(0, self.end, "user", text, time(), "complete")
         return replace(question, attachments=tuple(attachments))
 
     def append_empty(
         self, role: Role, model: str = "", tool_calls: tuple[ToolCall, ...] = ()
     ) -> StoredMessage:
         """Add a message that streams, and has no text yet, at the end; return it."""
-        empty = StoredMessage(0, self.end, role, "", time.time(), "streaming", model=model)
+        empty = StoredMessage(0, self.end, role, "", time(), "streaming", model=model)
         return self._append(replace(empty, tool_calls=tool_calls))
 
     def _append(self, record: StoredMessage) -> StoredMessage:

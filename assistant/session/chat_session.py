@@ -1,6 +1,5 @@
 """A conversation without a screen: questions, the answer under way, and tool calls."""
 
-import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -42,7 +41,6 @@ class ChatSession:
             words; otherwise the user is asked whether to continue.
         writes: whether messages are written to the store, or only read from it.
         folders: are searched for each question; None has none.
-        clock: returns the time, in seconds since 1970.
     """
 
     def __init__(
@@ -56,14 +54,13 @@ class ChatSession:
         answers_at_limit: bool = False,
         writes: bool = True,
         folders: "FolderRetriever | None" = None,
-        clock: Callable[[], float] = time.time,
     ) -> None:
 
         def system() -> str:
             return "".join(message.content for message in make_request().messages)
 
         self._emit, self._start = emit, start
-        self.branch = ActiveBranch(self._on_branch_event, store, system, writes, clock)
+        self.branch = ActiveBranch(self._on_branch_event, store, system, writes)
         """The messages on the screen."""
         self.responses = ResponseHandler(emit, self.branch)
         """Saves and shows the answer under way."""

@@ -1,7 +1,6 @@
 """A `ChatSession` with scripted answers and tools in memory, without a screen."""
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,7 +72,6 @@ class ScriptedSession:
     with_tools: bool = False
     names: tuple[str, ...] = ()
     make_request: Callable[[], Request] = lambda: Request(())
-    clock: Callable[[], float] = time.time
     events: list[Any] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     stopped: int = 0  # how often the engine was told to stop
@@ -90,7 +88,6 @@ class ScriptedSession:
             self.tools,
             self.make_request,
             answers_at_limit=self.answers_at_limit,
-            clock=self.clock,
         )
         self.session.ready(MODEL)
 

@@ -1,6 +1,5 @@
 """A question has the day on which it was stored, whatever day it is now."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -16,8 +15,16 @@ NIGHT = datetime(2026, 11, 27, 23, 59).timestamp()
 FRIDAY, SATURDAY = "2026-11-27", "2026-11-28"
 
 
-def stage_at(clock: Callable[[], float], dated: bool = True) -> ScriptedSession:
-    return ScriptedSession(make_request=lambda: Request((), dated=dated), clock=clock)
+@pytest.fixture(autouse=True)
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time at which questions are asked."""
+    now = [NIGHT]
+    monkeypatch.setattr("assistant.session.active_branch.time", lambda: now[0])
+    return now
+
+
+def dated_session(dated: bool = True) -> ScriptedSession:
+    return ScriptedSession(make_request=lambda: Request((), dated=dated))
 
 
 def days(request: Request | None) -> list[str]:
@@ -25,9 +32,8 @@ def days(request: Request | None) -> list[str]:
     return [each.day for each in request.messages]
 
 
-async def test_questions_have_the_days_on_which_they_were_asked_on_every_later_day():
-    now = [NIGHT]
-    stage = stage_at(lambda: now[0])
+async def test_questions_have_the_days_on_which_they_were_asked_on_every_later_day(now):
+    stage = dated_session()
     await stage.ask("Why?", "Because.")
     now[0] += 120
     await stage.ask("How?", "So.")
@@ -39,7 +45,7 @@ async def test_questions_have_the_days_on_which_they_were_asked_on_every_later_d
 
 
 async def test_an_idle_prefill_has_the_day_that_the_question_will_have():
-    stage = stage_at(lambda: NIGHT)
+    stage = dated_session()
     ahead = stage.session.requests.next("Why?")
     race = stage.session.requests.race("Why?")
     await stage.ask("Why?")
@@ -64,7 +70,7 @@ def test_an_attachment_is_known_to_stand_before_the_words(words):
 
 
 async def test_without_the_setting_questions_have_no_day():
-    stage = stage_at(lambda: NIGHT, dated=False)
+    stage = dated_session(False)
     await stage.ask("Why?", "Because.")
     assert days(stage.requests[-1]) == [""]
 
