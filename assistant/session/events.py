@@ -1,7 +1,8 @@
 """The events of a conversation for its client, which shows them; those of the engine are added."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from assistant.events import Event
 from assistant.request import ToolCall
@@ -9,46 +10,39 @@ from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.values import OfferedTool
 
 
-@dataclass(frozen=True, slots=True)
-class PathShown:
+class PathShown(Struct, frozen=True):
     """Show these messages instead of those on the screen."""
 
     path: Sequence[StoredMessage]
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(Struct, frozen=True):
     """Show a message at the end: a question, an answer that begins, or a call that runs."""
 
     record: StoredMessage
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """Show a message as it is now: it has ended, or it is an answer that continues."""
 
     record: StoredMessage
 
 
-@dataclass(frozen=True, slots=True)
-class Removed:
+class Removed(Struct, frozen=True):
     """Take a message off the screen: it was never answered, or has nothing in it."""
 
     record: StoredMessage
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEnded:
+class AnswerEnded(Struct, frozen=True):
     """Stop showing that the engine works: the answer has ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class FullyAnswered:
+class FullyAnswered(Struct, frozen=True):
     """Send the next prompt, if one waits: the last answer has ended by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequested:
+class ApprovalRequested(Struct, frozen=True):
     """Ask the user whether a call may run; `ToolLoop.resolve_approval` takes the decision.
 
     `urgent`: the answer with the call has just ended.
@@ -59,33 +53,28 @@ class ApprovalRequested:
     urgent: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalClosed:
+class ApprovalClosed(Struct, frozen=True):
     """Stop asking whether a call may run."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputRestored:
+class InputRestored(Struct, frozen=True):
     """Put a text that was not answered back into the input."""
 
     text: str
     attachments: tuple[Attachment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotSaved:
+class NotSaved(Struct, frozen=True):
     """Warn that the conversation is not saved from now on, and why."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NeedsModel:
+class NeedsModel(Struct, frozen=True):
     """Find a model: a question waits that nothing can answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preparing:
+class Preparing(Struct, frozen=True):
     """Show how far folders are read or tools started; None: that has ended, with this result."""
 
     text: str
