@@ -48,7 +48,9 @@ class ToolLoop:
     def enabled(self) -> bool:
         """Whether the conversation has tools; it has them if tools were called in it."""
         has_called = any(record.tool_calls for record in self._branch.records)
-        return self.tools.is_enabled(self._branch.conversation, has_called)
+        default = has_called or not self.tools.opt_in
+        is_on = self.tools.enabled.get(self._branch.conversation, default)
+        return is_on and bool(self.tools.settings)
 
     @property
     def next_call(self) -> ToolCall | None:
@@ -124,7 +126,7 @@ class ToolLoop:
             await self.refresh_tools()
             return  # meanwhile something else may be on the screen
         conversation = self._branch.conversation
-        tool = self.tools.find(call.name)
+        tool = self.tools.offered.get(call.name)
         is_refused = messages.was_refused(self._branch.records, call)
         refused = messages.WAS_REFUSED_BEFORE if is_refused else None
         if self.may_auto_run and (end := refused if tool else unknown_tool(call.name)):
@@ -166,7 +168,7 @@ class ToolLoop:
         approval, conversation = self.pending, self._branch.conversation
         self.close_approval(decision)
         if approval and (decision == "always" or (decision == "conversation" and conversation)):
-            self.tools.approvals.allow(approval.tool, decision, conversation or 0)
+            self.tools.approvals.allow(approval.tool, decision, conversation)
 
     def close_approval(self, decision: Decision | None = None) -> None:
         """End the approval that the user was asked for, with no decision if none is given."""

@@ -38,9 +38,9 @@ class Approvals:
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, JsonFile(path, _Stored)
-        self._here: set[tuple[int, OfferedTool]] = set()
+        self._here: set[tuple[int | None, OfferedTool]] = set()
 
-    def approved(self, tool: OfferedTool, conversation: int) -> Approval | None:
+    def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
         """Return how a tool was approved; None if it was not."""
         if (conversation, tool) in self._here:
             return "conversation"
@@ -48,7 +48,7 @@ class Approvals:
         known = {(approved.tool, approved.fingerprint) for approved in _always(self._file.read())}
         return "always" if key in known else None
 
-    def allow(self, tool: OfferedTool, how: Approval, conversation: int) -> None:
+    def allow(self, tool: OfferedTool, how: Approval, conversation: int | None) -> None:
         """Approve a tool.
 
         Raises:
@@ -103,7 +103,7 @@ class Toolbox:
             for server in settings.servers
         }
 
-    async def offered(self) -> tuple[values.OfferedTool, ...]:
+    async def offered(self) -> tuple[OfferedTool, ...]:
         """Start the servers that do not run; return all tools.
 
         A server that fails has none, and `reports` says why.
@@ -111,7 +111,7 @@ class Toolbox:
         lists = await asyncio.gather(*(server.offered() for server in self._servers.values()))
         return (*self._files.offered, *(tool for tools in lists for tool in tools))
 
-    async def call(self, call: ToolCall, allowed: values.OfferedTool) -> values.ToolResult | None:
+    async def call(self, call: ToolCall, allowed: OfferedTool) -> values.ToolResult | None:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
         try:
             text = (call.arguments or "{}").encode("utf-8", "replace")
@@ -144,17 +144,15 @@ class ToolSet:
         settings: values.ToolSettings,
         offline: bool = False,
         names: tuple[str, ...] = (),
-        toolbox: Toolbox | None = None,
         opt_in: bool = False,
     ) -> None:
         self.settings, self._names, self.opt_in = settings, names, opt_in
-        self.is_available = toolbox is not None or bool(settings)
-        """Whether there may be a tool."""
-        self.toolbox = toolbox or Toolbox(settings, offline)
+        self.toolbox = Toolbox(settings, offline)
         """Runs them."""
         self.approvals = Approvals(data_dir() / "approvals.json")
         """The approvals of tools that may run without confirmation."""
-        self._offered: dict[str, values.OfferedTool] = {}
+        self.offered: dict[str, OfferedTool] = {}
+        """The tools, by their names, as they were when they were listed."""
         self.is_listed = False
         """Whether the tools were listed yet."""
         self.enabled: dict[int | None, bool] = {}
@@ -163,14 +161,9 @@ class ToolSet:
 
     def use(self, settings: values.ToolSettings, offline: bool = False) -> Toolbox:
         """Use other settings; return the toolbox before, which the caller closes."""
-        before, self.settings = self.toolbox, settings
-        self.is_available, self.is_listed = bool(settings), False
+        before, self.settings, self.is_listed = self.toolbox, settings, False
         self.toolbox = Toolbox(settings, offline)
         return before
-
-    def is_enabled(self, conversation: int | None, default: bool = False) -> bool:
-        """Whether a conversation has tools; `default` holds where nobody has chosen."""
-        return self.is_available and self.enabled.get(conversation, default or not self.opt_in)
 
     async def refresh(self) -> None:
         """List the tools that there are now; servers are started for that.
@@ -186,24 +179,20 @@ class ToolSet:
                 reasons = [report.reason for report in reports if report.name == server]
                 text = " ".join([f"No tools are called {name!r}.", *filter(None, reasons)])
                 raise UsageError(text)
-        self._offered = {
+        self.offered = {
             tool.tool.name: tool
             for tool in tools
             if not self._names or {*self._names} & {tool.server, tool.tool.name}
         }
         self.is_listed = True
 
-    async def call(self, call: ToolCall, allowed: values.OfferedTool) -> values.ToolResult | None:
+    async def call(self, call: ToolCall, allowed: OfferedTool) -> values.ToolResult | None:
         """Run a call that was allowed; None: its tool has changed since."""
-        if self.find(call.name) is None:
+        if call.name not in self.offered:
             return values.unknown_tool(call.name)
         if (result := await self.toolbox.call(call, allowed)) is None:
             await self.refresh()
         return result
-
-    async def close(self) -> None:
-        """Stop all servers."""
-        await self.toolbox.close()
 
     def new_failures(self) -> list[str]:
         """Return why servers failed, each reason once."""
@@ -213,17 +202,11 @@ class ToolSet:
         self._reported.update(new)
         return new
 
-    def find(self, name: str) -> values.OfferedTool | None:
-        """Return a tool that is offered."""
-        return self._offered.get(name)
-
-    def approved(self, tool: values.OfferedTool, conversation: int | None) -> Approval | None:
-        """Return how a tool was approved; a conversation without a number has approved nothing."""
-        if self._names:
-            return None
-        return self.approvals.approved(tool, -1 if conversation is None else conversation)
+    def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
+        """Return how a tool was approved; None if it was not, or was named."""
+        return None if self._names else self.approvals.approved(tool, conversation)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that are offered, as requests have them."""
-        return tuple(tool.tool for tool in self._offered.values())
+        return tuple(tool.tool for tool in self.offered.values())

@@ -203,7 +203,7 @@ class ToolsScreen(ListDialog[None]):
                 self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
                 return
             self._read()
-            self._tool_loop.set_enabled(self._tool_loop.enabled or self._tools.is_available)
+            self._tool_loop.set_enabled(self._tool_loop.enabled or bool(self._tools.settings))
             self._refresh()
 
     def action_turn(self) -> None:

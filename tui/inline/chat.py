@@ -109,7 +109,7 @@ class InlineChat:
                 store.remember(OPEN, str(self.session.branch.conversation or ""))
             for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(self._engine.close(), self.session.tool_loop.tools.close())
+            await asyncio.gather(self._engine.close(), self.session.tool_loop.tools.toolbox.close())
         if self._error is not None:
             raise self._error
         return self._exit_code

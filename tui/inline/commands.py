@@ -181,7 +181,7 @@ class SlashCommands(Completer):
         if word in ("on", "off"):
             tools.set_enabled(word == "on")
         state = "on" if tools.enabled else "off"
-        why = "" if tools.tools.is_available else " There are none: see [tools] in config.toml."
+        why = "" if tools.tools.settings else " There are none: see [tools] in config.toml."
         self._note(f"Tools are {state} in this conversation.{why}")
 
     def do_form(self, text: str) -> None:

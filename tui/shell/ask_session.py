@@ -85,7 +85,7 @@ class AskSession:
             folders=FolderRetriever(self._handle, lambda: settings),
         )
         """The session of the conversation; a new one unless one is continued."""
-        console.closing.append(self.session.tool_loop.tools.close)
+        console.closing.append(self.session.tool_loop.tools.toolbox.close)
 
     def run(self) -> None:
         """Ask, and wait for the answer. Ctrl-C stops it and keeps the text so far.

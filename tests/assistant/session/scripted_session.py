@@ -78,8 +78,9 @@ class ScriptedSession:
 
     def __post_init__(self) -> None:
         self.box = Box()
-        box: Any = self.box if self.with_tools else None
-        self.tools = ToolSet(ToolSettings(rounds=self.rounds), False, self.names, box)
+        folders = (Path("/"),) if self.with_tools else ()
+        self.tools = ToolSet(ToolSettings(folders, self.rounds), names=self.names)
+        self.tools.toolbox = self.box
         self.session = ChatSession(
             self.events.append,
             self.do,

@@ -9,8 +9,6 @@ from assistant.events import Stop
 from assistant.request import ToolCall
 from assistant.session.events import ApprovalClosed, ApprovalRequested
 from assistant.session.messages import NO_MORE, NOT_RUN
-from assistant.tools.toolbox import ToolSet
-from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 from tests.assistant.session.scripted_session import LIST, READ, ScriptedSession, offered
 
@@ -116,19 +114,16 @@ async def test_an_answer_that_repeats_what_was_said_of_tools_is_asked_for_again_
 
 
 async def test_no_server_is_started_for_a_conversation_that_has_not_asked_for_tools(stage):
-    stage.session.tool_loop.tools = tools = ToolSet(
-        ToolSettings(), False, (), stage.box, opt_in=True
-    )
+    tools = stage.tools
+    tools.opt_in = True
     await stage.ask("Why?", "Blue.")
     assert (tools.is_listed, stage.requests[-1].tools) == (False, ())
     stage.session.open(None)
     tools.enabled[None] = True
     await stage.ask("Why?", [READ])  # it has its tools also when it is opened after a restart
-    stage.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), stage.box, opt_in=True)
-    assert (tools.enabled, stage.session.tool_loop.enabled) == (
-        {stage.session.branch.conversation: True},
-        True,
-    )
+    assert tools.enabled == {stage.session.branch.conversation: True}
+    tools.enabled.clear()
+    assert stage.session.tool_loop.enabled
 
 
 async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more(stage):

@@ -106,7 +106,8 @@ class Chat(Driver):
 
     def use(self, tools: Toolbox, **how: Any) -> None:
         """Have tools in memory instead of those of the settings."""
-        self.screen.session.tool_loop.tools = ToolSet(ToolSettings(), False, (), tools, **how)
+        tool_set = ToolSet(ToolSettings((Path("/"),)), **how)
+        self.screen.session.tool_loop.tools, tool_set.toolbox = tool_set, tools
 
     async def send(self, text: str) -> None:
         self.prompt.focus()

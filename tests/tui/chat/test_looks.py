@@ -4,20 +4,17 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from textual.pilot import Pilot
 
 from assistant.events import Event
 from assistant.request import AnyJob, Request
-from assistant.session.chat_session import ChatSession
 from assistant.settings.settings import Settings
 from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import PROMPT, Recorded, laps, ready
 from tests.tui.rest import calm
 from tui.app.app import SpecchatApp
-from tui.chat import chat_controller
 from tui.chat.screen import ChatScreen
 
 Snap = Callable[..., bool]
@@ -39,8 +36,8 @@ class Playback(Recorded):
 def noon(monkeypatch: pytest.MonkeyPatch, target, draft) -> None:
     """Let every message have been said at the same time of the same day."""
     monkeypatch.setattr(time, "time", lambda: NOON)
-    monkeypatch.setattr(chat_controller, "ChatSession", partial(ChatSession, clock=time.time))
-    monkeypatch.setattr("tui.chat.conversation.turn.time", lambda: NOON)
+    for module in ("assistant.session.active_branch", "tui.chat.conversation.turn"):
+        monkeypatch.setattr(f"{module}.time", lambda: NOON)
 
 
 def app(target, draft) -> SpecchatApp:
