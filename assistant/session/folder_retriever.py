@@ -88,16 +88,16 @@ class FolderRetriever:
         The question waits for folders that are being read. Nothing is done if it has passages
         already, or is not `wanted` any more.
         """
-        latest = branch.leaf
+        latest, before = branch.leaf, branch.records[:-1]
         if model is None or latest is None or latest.role != "user":
             return
         if any(attachment.number for attachment in latest.attachments):
             return
-        names, before = self.names(latest.attachments), branch.records[:-1]
+        names = self.names(latest.attachments)
         while wanted() and inf in map(self._read.get, names):
             self._emit(self._progress)
             await asyncio.sleep(POLL_S)
-        attachments, instead = await self.find(latest.content, latest.attachments, before, model)
+        attachments, instead = await self.find(latest, before, model)
         question = branch.leaf
         if not wanted() or question is None:
             return  # it was withdrawn
@@ -107,11 +107,7 @@ class FolderRetriever:
             self._emit(Changed(branch.end_message(replace(question, attachments=attachments))))
 
     async def find(
-        self,
-        question: str,
-        attachments: Iterable[Attachment],
-        path: Sequence[StoredMessage],
-        model: "ModelInfo",
+        self, question: StoredMessage, path: Sequence[StoredMessage], model: "ModelInfo"
     ) -> tuple[tuple[Attachment, ...], Mapping[str, str]]:
         """Return the attachments of a question which follows a path, and its passages, best last.
 
@@ -119,17 +115,13 @@ class FolderRetriever:
         question had it and it is longer than half of the context. Also return the words that no
         passage has, each with the one that was searched for instead.
         """
-        given = tuple(attachments)
+        given = question.attachments
         if not (self.names(given) or any(file.is_folder for file in given)):
             return given, {}
-        return await asyncio.to_thread(self._find, given, question, path, model)
+        return await asyncio.to_thread(self._find, question, path, model)
 
     def _find(
-        self,
-        given: tuple[Attachment, ...],
-        question: str,
-        path: Sequence[StoredMessage],
-        model: "ModelInfo",
+        self, question: StoredMessage, path: Sequence[StoredMessage], model: "ModelInfo"
     ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
         from assistant.engine.profile import newest
         from assistant.passages.folder_index import find_in_text
@@ -138,6 +130,7 @@ class FolderRetriever:
         in_time = int(self._settings().about_seconds / token_s / PASSAGE)
         in_context = max(model.n_ctx // 2 // PASSAGE, 1)
         limit = min(max(in_time, MIN_PASSAGES), in_context, MAX_PASSAGES)
+        given, words = question.attachments, question.content
         newest_first = [*reversed(path)]
         questions = [record.content for record in newest_first if record.role == "user"]
         answers = [record.content for record in newest_first if record.role == "assistant"]
@@ -145,7 +138,7 @@ class FolderRetriever:
         texts = [file for file in given if file.is_folder and file.text]
         searches = {name: _index(name).find for name in self.names(given)}
         searches |= {file.name: partial(find_in_text, file.whole.name, file.text) for file in texts}
-        hits = {name: find(question, questions, answers, limit) for name, find in searches.items()}
+        hits = {name: find(words, questions, answers, limit) for name, find in searches.items()}
         by_name = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
         in_turns = filter(None, chain.from_iterable(zip_longest(*by_name)))
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))

@@ -263,7 +263,8 @@ class ChatController:
         is_new = not (records or attached)
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the most likely prompt
         if text and session.folders:
-            attached, _ = await session.folders.find(text, attached, records, ready.target)
+            question = session.branch.question(text, attached)
+            attached, _ = await session.folders.find(question, records, ready.target)
         request = session.requests.next(text, attached, self.unsent.replaced)
         job = Prefill(request) if request and session.idle else None
         if job is not None and job != self._prefill:

@@ -10,6 +10,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from assistant.session.folder_retriever import FolderRetriever
@@ -102,10 +103,10 @@ async def hits(folder: Path, messages: Sequence[str]) -> list[tuple[str, str]]:
     """
     folders = FolderRetriever(lambda event: None, lambda: Settings(about_seconds=60.0))
     model = type(MODEL)("target", "tiny", folder / "no.gguf", 1, 2 * 350 * MOST, 300, 0.0)
-    *before, question = messages
-    path = [
+    *path, question = [
         StoredMessage(at + 1, at or None, "assistant" if at % 2 else "user", text, 0.0, "complete")
-        for at, text in enumerate(before)
+        for at, text in enumerate(messages)
     ]
-    (_, *passages), _ = await folders.find(question, [Attachment(f"{folder}/", "")], path, model)
+    question = replace(question, attachments=(Attachment(f"{folder}/", ""),))
+    (_, *passages), _ = await folders.find(question, path, model)
     return [(hit.name.removeprefix(f"{folder}/"), hit.text) for hit in reversed(passages)]

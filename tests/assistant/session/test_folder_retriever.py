@@ -290,9 +290,8 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
         profile = ModelProfile([1.0], {1: [1.0]}, prompt_token_s=token_s)
         Records(cache_dir(), PROFILES, ModelProfile).put(key, profile)
         assert made.session.folders is not None
-        (_, *hits), _ = await made.session.folders.find(
-            "Where do zeppelins fly?", [NOTES], (), info
-        )
+        question = made.session.branch.question("Where do zeppelins fly?", [NOTES])
+        (_, *hits), _ = await made.session.folders.find(question, (), info)
         return len(hits)
 
     assert await count(0.9) == folder_retriever.MIN_PASSAGES
