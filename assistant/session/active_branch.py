@@ -118,15 +118,13 @@ class ActiveBranch:
 
     def _numbered(self, record: StoredMessage) -> StoredMessage:
         number, conversation = next(self._numbers), self.conversation or 0
-        return self._saved(
-            lambda store: store.append(conversation, record),
-            lambda: replace(record, id=number, siblings=(number,)),
-        )
+        unsaved = replace(record, id=number, siblings=(number,))
+        return self._saved(lambda store: store.append(conversation, record), unsaved)
 
     def claim(self, answer: StoredMessage, trace: Trace) -> None:
         """Mark an answer as continued here, so that no other program continues it."""
         streaming = replace(answer, state="streaming")
-        self._saved(lambda _: self.stream(streaming, trace), lambda: None)
+        self._saved(lambda _: self.stream(streaming, trace), None)
 
     def stream(self, record: StoredMessage, trace: Trace) -> None:
         """Store an answer that is under way; may be called on any thread.
@@ -140,7 +138,7 @@ class ActiveBranch:
     def end_message(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
         """Save how an answer or a call ended; return it as it is stored."""
         self._traces[ended.id] = trace
-        record = self._saved(lambda store: store.end(ended, trace), lambda: ended)
+        record = self._saved(lambda store: store.end(ended, trace), ended)
         self.records = tuple(record if shown.id == record.id else shown for shown in self.records)
         return record
 
@@ -149,12 +147,12 @@ class ActiveBranch:
 
         A conversation that is empty then is deleted.
         """
-        self._saved(lambda store: store.drop(record.id), lambda: None)
+        self._saved(lambda store: store.drop(record.id), None)
         if self.shows(record):
             self.records = tuple(shown for shown in self.records if shown.id != record.id)
             self._emit(Removed(record))
             if not self.records:
-                self._saved(self._delete_if_empty, lambda: None)
+                self._saved(self._delete_if_empty, None)
 
     def _delete_if_empty(self, store: "Store") -> None:
         number = self.conversation
@@ -182,16 +180,16 @@ class ActiveBranch:
         return moved
 
     def _create(self) -> int | None:
-        return self._saved(lambda store: store.create(system=self.system), lambda: None)
+        return self._saved(lambda store: store.create(system=self.system), None)
 
-    def _saved(self, save: "Callable[[Store], Result]", otherwise: Callable[[], Result]) -> Result:
+    def _saved(self, save: "Callable[[Store], Result]", otherwise: Result) -> Result:
         if self.writes and self.store is not None:
             try:
                 return save(self.store)
             except StorageError as error:
                 self.writes = False
                 self._emit(NotSaved(str(error)))
-        return otherwise()
+        return otherwise
 
     # Other branches and conversations
 
