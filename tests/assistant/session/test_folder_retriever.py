@@ -106,7 +106,6 @@ async def test_another_answer_is_to_the_same_passages(notes: Path) -> None:
     await asyncio.wait_for(_until(lambda: len(made.requests) == 2), WAIT_S)
     await made.rest()
     assert made.requests[-1].messages[-1].content == content
-    await made.answer("There [1].")
 
 
 async def test_a_question_without_a_fitting_passage_is_noted() -> None:
@@ -124,7 +123,6 @@ async def test_the_word_searched_instead_of_a_misspelled_one_is_noted() -> None:
         "“zepelins” is nowhere there; “zeppelins” was looked for.",
         "“mooored” is nowhere there; “moored” was looked for.",
     ]
-    await made.answer("In Lima [1].")
 
 
 async def test_two_versions_of_a_passage_are_both_shown_and_dated(notes: Path) -> None:
@@ -159,7 +157,6 @@ async def test_the_last_questions_count_in_the_search_for_the_next_one(notes: Pa
 async def test_folders_of_the_settings_are_searched_for_every_question(notes: Path) -> None:
     made = stage(Settings(about=(notes,)))
     assert f"{notes}/air.md:" in await ask(made, "Where are zeppelins moored?")
-    await made.answer("In Lima.")
 
 
 @pytest.fixture
@@ -187,7 +184,6 @@ async def test_a_question_waits_until_its_folder_is_read(is_read: asyncio.Event)
     await made.rest()
     assert BIRDS.strip() in made.requests[0].messages[-1].content
     assert made.notes == []
-    await made.answer("In Lima [1].")
 
 
 async def test_a_question_that_waits_for_a_folder_can_be_replaced(
@@ -229,7 +225,6 @@ async def test_passages_of_a_pdf_have_its_pages() -> None:
     book = Attachment("air.pdf", f"{CALM}\f{CALM}\n{CALM}\f{BIRDS}{CALM}").by_passages
     content = await ask(made, "Where are zeppelins moored?", book)
     assert content.startswith("[1] air.pdf:2-3:\n```\n")  # it would be lines 13 to 38
-    await made.answer("In Lima [1].")
 
 
 async def test_a_text_and_a_folder_are_searched_together() -> None:
@@ -238,7 +233,6 @@ async def test_a_text_and_a_folder_are_searched_together() -> None:
     content = await ask(made, "Where are zeppelins moored?", NOTES, ASKED)
     assert "] notes/air.md:1" in content
     assert "] air.md:1" in content
-    await made.answer("In Lima [1].")
 
 
 @pytest.mark.parametrize("n_ctx", [8192, 500])
@@ -251,7 +245,6 @@ async def test_a_text_without_a_fitting_passage_is_needed_as_a_whole_once(n_ctx:
     await ask(made, "Thanks.", ASKED, count=2)
     without = "Nothing in air.md is about this; answered without it."
     assert made.notes[:2] == [needed, needed if n_ctx > 500 else without]
-    await made.answer("Zebras.")
 
 
 async def test_a_folder_that_is_gone_is_named(notes: Path) -> None:
@@ -260,7 +253,6 @@ async def test_a_folder_that_is_gone_is_named(notes: Path) -> None:
     notes.rename(notes.with_name("elsewhere"))
     await ask(made, "Where are zeppelins moored?", NOTES)
     assert made.notes[0] == "notes/ is missing, or is not a folder."
-    await made.answer("Where?")
 
 
 async def test_a_question_withdrawn_during_the_search_is_not_answered() -> None:
@@ -340,4 +332,3 @@ async def test_an_index_that_fails_is_not_an_empty_folder(
         "Nothing that was read in notes/ is about this; answered without it.",
     ]
     assert made.emitted(Preparing)[-1] == Preparing("", None)
-    await made.answer("Where?")
