@@ -116,23 +116,19 @@ class ChatSession:
     def submit(
         self, text: str, attachments: Sequence[Attachment] = (), edits: StoredMessage | None = None
     ) -> None:
-        """Add a question, at the end or instead of the one that it `edits`; have it answered."""
-        self._question = self.add_question(text, attachments, edits)
-        self.answer()
+        """Add a question, at the end or instead of the one that it `edits`; have it answered.
 
-    def add_question(
-        self, text: str, attachments: Sequence[Attachment] = (), edits: StoredMessage | None = None
-    ) -> StoredMessage:
-        """Add a question without having it answered. Calls without a decision are refused."""
+        At the end, calls without a decision are refused.
+        """
         if edits is not None and self.branch.shows(edits):
             self.branch.cut_before(edits)
         else:
             self.tool_loop.refuse_open_calls()
         is_new = self.branch.conversation is None
-        question = self.branch.add_question(text, attachments)
+        self._question = self.branch.add_question(text, attachments)
         if is_new:
             self.tool_loop.apply_pending_setting()
-        return question
+        self.answer()
 
     def read_folders(self, attachments: Iterable[Attachment]) -> None:
         """Start to read the folders of a question, of which some may have changed."""
