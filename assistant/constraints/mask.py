@@ -67,8 +67,7 @@ class ConstraintMask:
         self._read: list[int] = []  # tokens that the matcher has consumed
         self._sets: dict[int, TokenSet] = {}  # allowed after so many of them
         self._bits = np.zeros(-(-tokenizer.vocab_size // 32), np.uint32)
-        ends = np.array(sorted(stop_tokens), np.intp)
-        self._ends = TokenSet(ends, False)
+        self._ends = TokenSet(np.array(sorted(stop_tokens), np.intp), False)
 
     def only(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; see `Mask`. The end is never proposed."""

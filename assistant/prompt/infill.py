@@ -1,6 +1,6 @@
 """The prompt of a gap in a text: the text around it, between the marks that a model knows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 
 from assistant.request import Infill
 from models.base import common_prefix
@@ -130,19 +130,14 @@ class InfillPrompt:
         text = b"".join(map(self._vocab.piece, tokens)).decode("utf-8", "ignore")
         return text.partition("\n")[2]
 
-    def _fitting(self, files: Iterable[tuple[str, str]], budget: int) -> list[int]:
-        """Return the tokens of as many of the last files as fit."""
+    def _fitting(self, files: Sequence[tuple[str, str]], budget: int) -> list[int]:
+        """Return the tokens of as many of the last files as fit, each with its name."""
+        tokenize, mark = self._vocab.tokenize_inside, self._marks.get("file")
         fitting: list[int] = []
-        texts = [*self._written(files)]
-        for tokens in reversed(texts):
+        for name, text in reversed(files):
+            start = tokenize("\n\n") if mark is None else [mark, *tokenize(f"{name}\n")]
+            tokens = [*start, *tokenize(text)]
             if len(fitting) + len(tokens) > budget:
                 break
             fitting = tokens + fitting
         return fitting
-
-    def _written(self, files: Iterable[tuple[str, str]]) -> Iterator[list[int]]:
-        """Yield the tokens of each file, with its name."""
-        tokenize, mark = self._vocab.tokenize_inside, self._marks.get("file")
-        for name, text in files:
-            start = tokenize("\n\n") if mark is None else [mark, *tokenize(f"{name}\n")]
-            yield [*start, *tokenize(text)]

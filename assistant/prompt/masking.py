@@ -49,8 +49,13 @@ class Masking:
 
     def __init__(self, controls: ControlTexts, texts: Iterable[str]) -> None:
         self._controls = controls
+        text = "".join([*texts, *controls.names])
+        unused = (character for character in map(chr, MEANINGLESS) if character not in text)
         # Two unused characters: each encloses the number of a control text, or of an answer.
-        self._control, self._answer = _two_unused_characters("".join([*texts, *controls.names]))
+        self._control, self._answer = next(unused, ""), next(unused, "")
+        if not self._answer:
+            why = "The conversation contains every private-use character; two must be free."
+            raise UsageError(why)
 
     def answer(self, message: Message, index: int) -> Message:
         """Mask a whole answer with its calls, so that it keeps the tokens it was decoded as."""
@@ -115,12 +120,3 @@ def is_token(vocab: Vocab, text: str) -> bool:
 
 def _any_of(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, names)) or "(?!)")
-
-
-def _two_unused_characters(text: str) -> tuple[str, str]:
-    unused = (character for character in map(chr, MEANINGLESS) if character not in text)
-    try:
-        return next(unused), next(unused)
-    except StopIteration:
-        why = "The conversation contains every private-use character; two must be free."
-        raise UsageError(why) from None

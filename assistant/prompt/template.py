@@ -282,15 +282,10 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = _Sandbox(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
-    )
-    del environment.globals["lipsum"]  # it makes any number of words
-    environment.filters["tojson"] = _to_json
-    environment.globals["raise_exception"] = _raise_exception
-    environment.globals["strftime_now"] = lambda pattern: datetime.now().strftime(pattern)
-    return environment
-
-
-_ENVIRONMENT = _environment()
+_ENVIRONMENT = _Sandbox(
+    trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
+)
+del _ENVIRONMENT.globals["lipsum"]  # it makes any number of words
+_ENVIRONMENT.filters["tojson"] = _to_json
+_ENVIRONMENT.globals["raise_exception"] = _raise_exception
+_ENVIRONMENT.globals["strftime_now"] = lambda pattern: datetime.now().strftime(pattern)
