@@ -79,23 +79,11 @@ def test_clean_conversations_tokenise_as_the_whole_string_does(real_vocab):
 
 
 BOS = tiny.CONTROLS[0]
+STARTS = ["", "\n", BOS, f"\n{BOS}", f" {BOS}", BOS * 2, f"{BOS}\n{BOS}", f"{BOS} "]
 
 
 @pytest.mark.parametrize("added", [True, False, None])
-@pytest.mark.parametrize(
-    "written",
-    [
-        "",
-        "\n",
-        BOS,
-        f"\n{BOS}",
-        f" {BOS}",
-        BOS * 2,
-        f"{BOS}\n{BOS}",
-        "\n {{ bos_token }}",
-        f"{BOS} ",
-    ],
-)
+@pytest.mark.parametrize("written", [*STARTS, "\n {{ bos_token }}"])
 def test_a_prompt_begins_with_one_start_token_whatever_its_template(tmp_path, written, added):
     """And with none that neither the template nor the vocabulary wants; what is typed is text."""
     with chat_of(tmp_path, written + "{{ messages[0].content }}", bos=added) as (vocab, chat):

@@ -14,7 +14,7 @@ from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.prompt.thoughts import AnswerBeginning
 from assistant.request import Message
 from assistant.streamed_text import TokenText
-from models.errors import ContextFull
+from models.errors import ContextFull, ModelError
 from tests import tiny
 from tests.assistant.prompt.prompts import bytes_of, chat_of, control_count
 from tests.patience import examples
@@ -75,15 +75,11 @@ def test_text_is_held_back_no_longer_than_it_may_begin_a_stop_string():
     assert shown == ["", "a<else", "b"]
 
 
+MASK, OTHER_MASK = map(chr, MEANINGLESS[:2])
 FRAGMENTS = st.sampled_from(
     (
-        *tiny.CONTROLS,
+        *(*tiny.CONTROLS, MASK, OTHER_MASK, f"{MASK}0{MASK}"),
         *("<|im_", "start|>", "|>", "<|", "end|>", "\n", " ", "user", "system", "0", "12"),
-        *(
-            chr(MEANINGLESS[0]),
-            chr(MEANINGLESS[1]),
-            chr(MEANINGLESS[0]) + "0" + chr(MEANINGLESS[0]),
-        ),
         *("{{ messages }}", "{% raw %}", "\0", "\x1b[2J", "é", "\U0001f600", "\ud800", "\u202e"),
     )
 )
@@ -149,8 +145,6 @@ def test_a_prompt_fits_and_keeps_the_system_prompt_and_the_question(system, turn
 
 
 def test_a_vocabulary_that_yields_no_tokens_is_refused():
-    from models.errors import ModelError
-
     vocab = SimpleNamespace(
         controls={}, template=None, bos=None, bos_text="", eos_text="", tokenize=lambda text: []
     )

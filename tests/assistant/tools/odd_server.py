@@ -37,7 +37,7 @@ class Server:
     def tools(self, cursor):
         return {"tools": [tool("go")]}
 
-    def call(self, identity):
+    def call(self):
         return text_result("done")
 
     def cancelled(self):
@@ -46,7 +46,7 @@ class Server:
     def serve(self):
         self.begin()
         for line in sys.stdin:
-            message, self.line = json.loads(line), line
+            message, self.line, result = json.loads(line), line, None
             identity, method = message.get("id"), message.get("method")
             if method == "initialize":
                 result = {
@@ -57,22 +57,18 @@ class Server:
             elif method == "tools/list":
                 result = self.tools((message.get("params") or {}).get("cursor"))
             elif method == "tools/call":
-                result = self.call(identity)
+                result = self.call()
             elif method == "notifications/cancelled":
                 self.cancelled()
-                continue
             elif method and identity is not None:
                 error = {"code": -32601, "message": "Method not found"}
                 send({"id": identity, "error": error})
-                continue
-            else:
-                continue
             if result is not None:
                 send({"id": identity, "result": result})
 
 
 class Failing(Server):
-    def call(self, identity):
+    def call(self):
         return text_result("no such thing", isError=True)
 
 
@@ -82,7 +78,7 @@ class Parts(Server):
     def tools(self, cursor):
         return {"tools": [tool("go", annotations={"readOnlyHint": True}), tool("other")]}
 
-    def call(self, identity):
+    def call(self):
         if '"other"' in self.line:
             return {"content": [], "structuredContent": {"degrees": 20}}
         image = {"type": "image", "mimeType": "image/png", "data": "MTIzNDU="}
@@ -109,12 +105,6 @@ class EndlessPages(Server):
         return {"tools": [], "nextCursor": f"{cursor or 0}1"[-9:]}
 
 
-class EndlessLine(Server):
-    def call(self, identity):
-        while True:
-            OUT.write(b"x" * 65536)
-
-
 class Revising(Server):
     """Says other things of its tool after each call, and counts how often it is asked."""
 
@@ -125,7 +115,7 @@ class Revising(Server):
         Path(self.argument).write_text(str(self.lists))
         return {"tools": [tool("go", f"version {self.version}")]}
 
-    def call(self, identity):
+    def call(self):
         self.version += 1
         return text_result("done")
 
@@ -148,14 +138,14 @@ class Unlisting(Server):
 
 
 class Dying(Server):
-    def call(self, identity):
+    def call(self):
         sys.stderr.write("I am going\n")
         sys.stderr.flush()
         os._exit(3)
 
 
 class Hanging(Server):
-    def call(self, identity):
+    def call(self):
         Path(self.argument).write_text("called")
         time.sleep(10_000)
 
@@ -163,7 +153,7 @@ class Hanging(Server):
 class Waiting(Server):
     """Answers no call, and writes down that one was cancelled."""
 
-    def call(self, identity):
+    def call(self):
         Path(self.argument).write_text("called")
 
     def cancelled(self):
@@ -178,14 +168,14 @@ class Silent(Server):
 class Echoing(Server):
     """Says that it was called, and says what a request holds."""
 
-    def call(self, identity):
+    def call(self):
         return text_result(self.line)
 
 
 class Environment(Server):
     """Returns the names of its variables."""
 
-    def call(self, identity):
+    def call(self):
         return text_result(" ".join(os.environ))
 
 
@@ -203,7 +193,7 @@ class Complaining(Server):
 class Asking(Server):
     """Asks for a sample, for folders and for input, and returns what it got."""
 
-    def call(self, identity):
+    def call(self):
         message = {"role": "user", "content": {"type": "text", "text": "hi"}}
         asked = {
             "sampling/createMessage": {"messages": [message], "maxTokens": 5},
@@ -221,7 +211,7 @@ class Asking(Server):
 class Flooding(Server):
     """Sends requests, and reads no answer before the last is sent."""
 
-    def call(self, identity):
+    def call(self):
         names = [f"{number:02000}" for number in range(int(self.argument))]
         request = '{"jsonrpc": "2.0", "id": "%s", "method": "ping"}\n'
         OUT.write("".join(request % name for name in names).encode())
@@ -242,7 +232,7 @@ class Detaching(Server):
         "open(sys.argv[1], 'w').write(f'{os.getpid()}\\n'); time.sleep(300)"
     )
 
-    def call(self, identity):
+    def call(self):
         file, _, ends = self.argument.partition(" ")
         subprocess.run([sys.executable, "-S", "-c", self.CODE, file], stdout=subprocess.DEVNULL)
         while not (Path(file).exists() and Path(file).read_text().endswith("\n")):
@@ -259,7 +249,7 @@ class Huge(Server):
         count = 1_001 if self.argument == "tools" else 1
         return {"tools": [tool(f"go{i}" if i else "go") for i in range(count)]}
 
-    def call(self, identity):
+    def call(self):
         if self.argument == "parts":
             return {"content": 300_000 * text_result("")["content"]}
         if self.argument == "text":

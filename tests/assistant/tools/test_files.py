@@ -73,15 +73,9 @@ async def test_a_file_is_read_whole_or_in_part(folder):
 
 
 OUTSIDE = (
-    "../secret",
-    "{folder}2/x",
-    "deep/../../secret",
-    "/etc/passwd",
-    "out",
-    "away/secret",
-    "same",
+    "../secret", "{folder}2/x", "deep/../../secret", "/etc/passwd", "out", "away/secret", "same",
     "~/x",
-)
+)  # fmt: skip
 NO_FILE = ("", "a.py/b", "fifo", "/dev/zero", "/proc/self/environ", "a\0b", "deep", "missing")
 
 
@@ -156,18 +150,13 @@ async def test_with_two_folders_a_path_has_to_be_chosen(folder, tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        "{}",
-        "[" * 9999,
-        '{"path": 1}',
-        '{"path": "a.py", "lines": true}',
-        '{"path": "a.py", "first_line": 0}',
-        '{"path": "a.py", "other": 1}',
+        "{}", "[" * 9999, '{"path": 1}', '{"path": "a.py", "lines": true}',
+        '{"path": "a.py", "first_line": 0}', '{"path": "a.py", "other": 1}',
     ],
-)
+)  # fmt: skip
 async def test_arguments_that_do_not_fit_are_a_failure(folder, arguments):
-    assert (
-        await call(Toolbox(ToolSettings((folder,))), "files__read", arguments)
-    ).state == "failed"
+    result = await call(Toolbox(ToolSettings((folder,))), "files__read", arguments)
+    assert result.state == "failed"
 
 
 async def test_a_list_names_a_file_that_vanishes_meanwhile(folder, monkeypatch):

@@ -15,18 +15,11 @@ def test_a_name_that_misleads_is_refused(name):
 @pytest.mark.parametrize(
     "url",
     [
-        "http://example.com/mcp",
-        "http://127.0.0.1.example.com/",
-        "http://user:password@127.0.0.1/",
-        "http://10.0.0.1/",
-        "http://[::ffff:10.0.0.1]/",
-        "file:///etc/passwd",
-        "http://",
-        "http://[::1",
-        "http://127.0.0.1:99999/",
-        "127.0.0.1",
+        "http://example.com/mcp", "http://127.0.0.1.example.com/", "http://10.0.0.1/",
+        "http://user:password@127.0.0.1/", "http://[::ffff:10.0.0.1]/", "file:///etc/passwd",
+        "http://", "http://[::1", "http://127.0.0.1:99999/", "127.0.0.1",
     ],
-)
+)  # fmt: skip
 def test_an_address_elsewhere_is_refused(url):
     with pytest.raises(UsageError, match=r"url|another machine"):
         ServerSettings("srv", url=url)
