@@ -139,8 +139,8 @@ class ChatTokens:
         )  # fmt: skip
         beginning = self.beginning(request, tokens := prompt.tokens)
         thoughts = self.thoughts(request, beginning)
-        plain = ChatPrompt(tokens, 0, [], beginning, thoughts, self.call_format, None)
-        return plain._replace(context=prompt.context)
+        call_format, context = self.call_format, prompt.context
+        return ChatPrompt(tokens, 0, [], beginning, thoughts, call_format, None, context)
 
     def _raw(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of texts as they are; control tokens may be written out in them."""
@@ -354,12 +354,11 @@ class ChatTokens:
         begins = self.thinks and content.startswith(self.markers.opens)
         if message.role != "assistant" or message.thought or not begins:
             return message
-        thought, closed, rest = content.removeprefix(self.markers.opens).partition(
-            self.markers.closes
-        )
-        return (
-            replace(message, content=rest.lstrip(), thought=thought.strip()) if closed else message
-        )
+        inner = content.removeprefix(self.markers.opens)
+        thought, closed, rest = inner.partition(self.markers.closes)
+        if not closed:
+            return message
+        return replace(message, content=rest.lstrip(), thought=thought.strip())
 
     def _keeps_tokens(self, message: Message) -> bool:
         """Return whether an answer keeps its tokens: not with a thought, which may be dropped."""
