@@ -183,14 +183,6 @@ def test_each_kind_of_fault_is_found(text: str, fault: str) -> None:
     assert found.startswith(fault)
 
 
-def test_a_page_without_faults_passes() -> None:
-    right = """[a](docs/using.md#install) `tests/exact` `loops.py.` `decoding/loops.py`
-    `make test` `specchat bench prompts FILE --repeats N` `.venv/bin/python -m tests.tools.lock`
-    `SPECCHAT_HOME` `specchat` don't `specchat ask -k auto "a # b" -f x`
-"""
-    assert list(faults(ROOT / "README.md", right)) == []
-
-
 def test_the_rows_of_the_table_of_faults_name_tests_that_exist() -> None:
     table = (ROOT / "docs/faults.md").read_text()
     rows = re.findall(r"^\| (?!fault|question).*$", table, re.MULTILINE)

@@ -90,10 +90,6 @@ def test_the_day_stands_after_what_is_attached_and_before_the_words(tmp_path, wo
     assert "\n\n".join(filter(None, (f"user\n{file}", TOLD[FRIDAY], words))) in text
 
 
-def test_a_conversation_without_days_says_none(tmp_path):
-    assert "Asked on" not in rendered(tmp_path, [SYSTEM, Message("user", "Why?")])
-
-
 def test_the_first_question_that_is_left_of_a_day_says_it_where_earlier_ones_were_dropped(tmp_path):
     turns = [asked("Why? " * 20, FRIDAY), Message("assistant", "Because. " * 20)] * 8
     request = Request((SYSTEM, *turns, asked("How?", FRIDAY)))

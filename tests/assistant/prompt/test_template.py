@@ -16,12 +16,6 @@ IN_TURN = (  # as Gemma's and Mistral's
 )
 
 
-def test_a_template_that_works_is_used_without_a_word():
-    template = ChatTemplate(LOOP + "{{ eos_token }}", CHATML, eos="<e>")
-    assert template.render([SYSTEM, USER]) == "[system]Be brief.[user]Why?<e>"
-    assert template.warning is None
-
-
 def test_without_a_template_the_fallback_is_used_and_said():
     template = ChatTemplate(None, PLAIN)
     assert template.render([SYSTEM, USER]) == "System: Be brief.\n\nUser: Why?\n\nAssistant:"
@@ -135,10 +129,10 @@ def test_templates_have_what_those_in_the_wild_ask_for():
     source = (
         "{%- for m in messages -%}{% if loop.index0 > 5 %}{% break %}{% endif %}"
         "{{ m | tojson }}{{ m['content'] | trim }}{{ strftime_now('%Y')[:2] }}{%- endfor -%}"
-        "{{ bos_token }}{% if add_generation_prompt %}!{% endif %}"
+        "{{ bos_token }}{{ eos_token }}{% if add_generation_prompt %}!{% endif %}"
     )
-    template = ChatTemplate(source, CHATML, bos="<s>")
+    template = ChatTemplate(source, CHATML, "<s>", "<e>")
     rendered = template.render([Message("user", "a < 'b' é")])
     assert template.warning is None, template.warning
     assert '"content": "a < \'b\' é"' in rendered
-    assert rendered.endswith("20<s>!")
+    assert rendered.endswith("20<s><e>!")

