@@ -7,16 +7,9 @@ from dataclasses import replace
 from assistant.events import Finished, ModelInfo, Stop, Trace, Warned
 from assistant.request import Message, Request
 from assistant.service import EventStream
+from assistant.session import messages
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.events import Emit
-from assistant.session.messages import (
-    ECHO,
-    joined,
-    messages_of,
-    open_calls,
-    repeated_files,
-    without_more_calls,
-)
 from assistant.session.response_handler import PartialAnswer, ResponseHandler
 from assistant.session.tool_loop import ToolLoop
 from assistant.store.values import Attachment, StoredMessage
@@ -53,7 +46,7 @@ class RequestBuilder:
     def race(self, text: str, attachments: Sequence[Attachment] = ()) -> Request | None:
         """Return the request of a race: `text` after the path, or else the last question."""
         path = self._branch.records
-        if joined(text, attachments):
+        if messages.joined(text, attachments):
             path = (*path, self._branch.question(text, attachments))
         while path and path[-1].role != "user":
             path = path[:-1]
@@ -74,7 +67,7 @@ class RequestBuilder:
         path = self._branch.records
         if edits is not None:
             path = path[: [record.id for record in path].index(edits.id)]
-        tool_calls = open_calls(path)
+        tool_calls = messages.open_calls(path)
         if tool_calls and path[-1].role == "tool":
             return self._request(path)
         if tool_calls:
@@ -86,14 +79,14 @@ class RequestBuilder:
         path, name = self._branch.records, self.model.name if self.model else ""
         record = self._branch.append_empty("assistant", model=name)
         if len(record.siblings) == 1 and self.model and path[-1].role == "user":
-            for file in repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
+            for file in messages.repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
                 text = f"{file.name} is unchanged since it was sent; not read again."
                 self._emit(Warned(text))
         request = self._request(path, siblings=len(record.siblings) - 1)
         request = replace(request, tools=()) if plainly else request
         await self._follow(PartialAnswer(record), request)
         reply = self._branch.leaf if request.tools and self._tool_loop.may_auto_run else None
-        if reply is not None and reply.content.lstrip().startswith(ECHO):
+        if reply is not None and reply.content.lstrip().startswith(messages.ECHO):
             self._branch.cut_before(reply)
             text = "The model repeated its list of tools. It now answers without them."
             self._emit(Warned(text))
@@ -115,11 +108,10 @@ class RequestBuilder:
         """
         request, model = self._make_request(), self.model
         name, n_ctx = (model.name, model.n_ctx) if model else ("", 0)
-        messages = messages_of(path, self._branch.system, name, n_ctx, request.dated)
-        messages = (*messages, *following)
+        turns = messages.messages_of(path, self._branch.system, name, n_ctx, request.dated)
         request = replace(
             request,
-            messages=messages,
+            messages=(*turns, *following),
             # Another answer has another seed.
             seed=None if request.seed is None else request.seed + max(0, siblings),
             stored=self._branch.saves,
@@ -127,7 +119,8 @@ class RequestBuilder:
         )
         if not self._tool_loop.is_exhausted:
             return request
-        return replace(request, messages=without_more_calls(messages), tool_choice="none")
+        turns = messages.without_more_calls(request.messages)
+        return replace(request, messages=turns, tool_choice="none")
 
     async def _follow(self, answer: PartialAnswer, request: Request) -> None:
         event, self._tool_loop.may_auto_run = None, False

@@ -16,15 +16,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from assistant.request import Tool
-from assistant.tools.values import (
-    OfferedTool,
-    ServerReport,
-    ServerSettings,
-    ServerState,
-    ServerStopped,
-    ToolResult,
-    tool_result,
-)
+from assistant.tools import values
+from assistant.tools.values import OfferedTool, ServerStopped, ToolResult, tool_result
 
 if TYPE_CHECKING:  # the package takes a second to load
     from mcp_types import Tool as ListedTool
@@ -42,7 +35,7 @@ LONGEST = 20_000  # characters of a tool: some 6,000 tokens, most of the usual c
 class Server:
     """A server. One task opens and closes its connection, as the MCP package demands."""
 
-    def __init__(self, settings: ServerSettings, refused: str = "") -> None:
+    def __init__(self, settings: values.ServerSettings, refused: str = "") -> None:
         self.settings = settings
         self._reason, self._errors = refused, ""
         self._tools: dict[OfferedTool, str] = {}  # with the server's names for them
@@ -52,14 +45,14 @@ class Server:
         self._started = self._stopping = asyncio.Event()
         self._not_before = inf if refused else 0.0
 
-    def report(self) -> ServerReport:
+    def report(self) -> values.ServerReport:
         """Return the state of the server."""
         lives = self._life is not None and not self._life.done()
-        state: ServerState = "ready" if self._session else "starting" if lives else "off"
+        state: values.ServerState = "ready" if self._session else "starting" if lives else "off"
         reason = self.settings.without_secrets(self._reason or self._left_out)
         tools = tuple(self._tools) if self._session else ()
         state = "failed" if self._reason else state
-        return ServerReport(self.settings.name, state, reason, tools, self._errors)
+        return values.ServerReport(self.settings.name, state, reason, tools, self._errors)
 
     async def offered(self) -> tuple[OfferedTool, ...]:
         """Start the server unless it runs; return its tools, or none if it fails."""
@@ -149,7 +142,7 @@ class Server:
 
 
 def usable_tools(
-    server: ServerSettings, listed: "Sequence[ListedTool]"
+    server: values.ServerSettings, listed: "Sequence[ListedTool]"
 ) -> tuple[dict[OfferedTool, str], str]:
     """Return the usable tools, each with the server's own name, and why others are left out."""
     tools: dict[str, tuple[OfferedTool, str]] = {}
@@ -170,7 +163,7 @@ def usable_tools(
     return dict(tools.values()), reason or "It has no tools." * (not tools)
 
 
-def _offered_tool(server: ServerSettings, name: str, listed: "ListedTool") -> OfferedTool:
+def _offered_tool(server: values.ServerSettings, name: str, listed: "ListedTool") -> OfferedTool:
     notes = listed.annotations
     identity = [listed.name, listed.title, listed.description, listed.input_schema,
             notes and notes.model_dump(mode="json")]  # fmt: skip
