@@ -226,7 +226,6 @@ class ActiveBranch:
     def restore(self, conversation: int, message: int) -> None:
         """Show again what deleting a message hid."""
         self._required_store.restore(message)
-        self._required_store.choose(message)
         self.open(conversation)
 
     def fork(self, message: StoredMessage) -> None:

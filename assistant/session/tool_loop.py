@@ -63,8 +63,7 @@ class ToolLoop:
     def is_exhausted(self) -> bool:
         """Whether the model must not call tools again: it did too often, or repeats itself."""
         answers = messages.calls_since_question(self._branch.records)
-        is_limited = self._answers_at_limit and self.enabled
-        is_over = is_limited and len(answers) >= self.tools.settings.rounds
+        is_over = self._answers_at_limit and len(answers) >= self.tools.settings.rounds
         return is_over or messages.repeats_earlier_calls(answers)
 
     def should_answer(self) -> bool:

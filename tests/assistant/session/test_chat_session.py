@@ -153,10 +153,13 @@ async def test_a_deleted_message_can_be_restored_and_a_fork_is_independent():
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
     before, number, path = stage.contents, stage.session.branch.conversation, stage.session.branch
-    third = path.records[2]
+    _, answer, third, _ = path.records
     path.delete(third)
     assert stage.contents == before[:2]
-    path.restore(number, third.id)
+    path.delete(answer)
+    path.restore(number, third.id)  # it stays hidden with the answer before it
+    assert stage.contents == before[:1]
+    path.restore(number, answer.id)
     assert stage.contents == before
     path.fork(path.records[1])
     assert (stage.contents, path.conversation != number) == (before[:2], True)
