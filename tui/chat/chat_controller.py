@@ -266,10 +266,9 @@ class ChatController:
             question = session.branch.question(text, attached)
             attached, _ = await session.folders.find(question, records, ready.target)
         request = session.requests.next(text, attached, self.unsent.replaced)
-        job = Prefill(request) if request and session.idle else None
-        if job is not None and job != self._prefill:
-            self._prefill = job
-            self.program.submit(job, self._handle_prefill)
+        if request and session.idle and self._prefill != Prefill(request):
+            self._prefill = Prefill(request)
+            self.program.submit(self._prefill, self._handle_prefill)
 
     def _handle_prefill(self, event: Event) -> None:
         match event:
