@@ -42,8 +42,9 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def stage(settings: Settings | None = None) -> ScriptedSession:
+def stage(settings: Settings | None = None, n_ctx: int = MODEL.n_ctx) -> ScriptedSession:
     made = ScriptedSession()
+    made.session.ready(replace(MODEL, n_ctx=n_ctx))
     made.session.folders = FolderRetriever(made.events.append, lambda: settings or Settings())
     return made
 
@@ -132,8 +133,7 @@ async def test_two_versions_of_a_passage_are_both_shown_and_dated(notes: Path) -
             " ".join([rule.format(days), *["And so on, and on."] * 9])
         )
         os.utime(notes / f"{name}.md", ns=(changed, changed))
-    made = stage()
-    made.session.ready(replace(MODEL, n_ctx=4 * folder_retriever.PASSAGE))
+    made = stage(n_ctx=4 * folder_retriever.PASSAGE)
     content = await ask(made, "How often is the boiler looked at?", NOTES)
     assert "every 30 days" in content
     assert "every 14 days" in content
@@ -203,14 +203,12 @@ ASKED = Attachment("air.md", f"# Air\n\n{BIRDS}{CALM}\n# Sea\n\n{FISH * 30}").by
 
 
 async def test_a_text_is_asked_by_its_passages_which_keep_their_lines() -> None:
-    made = stage()
-    made.session.ready(replace(MODEL, n_ctx=8192))
+    made = stage(n_ctx=8192)
     content = await ask(made, "Where are zeppelins moored?", ASKED)
     assert content.startswith("[1] air.md:1-15:\n```\n# Air")
     assert "clams" not in content
     await made.answer("In Lima [1].")
-    assert made.session.branch.store is not None
-    question, _ = made.session.branch.store.path(made.session.branch.conversation or 0)
+    question, _ = made.session.branch.records
     assert question.attachments[0] == ASKED  # so that it can be asked again
     assert ASKED.title == "air.md (by passages)"
     content = await ask(made, "Where are zeppelins moored at dusk?", ASKED, count=2)
@@ -220,16 +218,14 @@ async def test_a_text_is_asked_by_its_passages_which_keep_their_lines() -> None:
 
 
 async def test_passages_of_a_pdf_have_its_pages() -> None:
-    made = stage()
-    made.session.ready(replace(MODEL, n_ctx=8192))
+    made = stage(n_ctx=8192)
     book = Attachment("air.pdf", f"{CALM}\f{CALM}\n{CALM}\f{BIRDS}{CALM}").by_passages
     content = await ask(made, "Where are zeppelins moored?", book)
     assert content.startswith("[1] air.pdf:2-3:\n```\n")  # it would be lines 13 to 38
 
 
 async def test_a_text_and_a_folder_are_searched_together() -> None:
-    made = stage()
-    made.session.ready(replace(MODEL, n_ctx=8192))
+    made = stage(n_ctx=8192)
     content = await ask(made, "Where are zeppelins moored?", NOTES, ASKED)
     assert "] notes/air.md:1" in content
     assert "] air.md:1" in content
@@ -237,8 +233,7 @@ async def test_a_text_and_a_folder_are_searched_together() -> None:
 
 @pytest.mark.parametrize("n_ctx", [8192, 500])
 async def test_a_text_without_a_fitting_passage_is_needed_as_a_whole_once(n_ctx: int) -> None:
-    made = stage()
-    made.session.ready(replace(MODEL, n_ctx=n_ctx))
+    made = stage(n_ctx=n_ctx)
     needed = "No passage of air.md fits the question, so all is needed."
     assert ASKED.text in await ask(made, "Summarise this.", ASKED)  # or the engine refuses it
     await made.answer("Beasts.")
@@ -274,7 +269,7 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
     model.write_bytes(b"")
     await read(made)
     assert made.session.folders is not None
-    info = type(MODEL)("target", "tiny", model, 1, 100_000, 300, 0.0)
+    info = replace(MODEL, path=model, n_ctx=100_000)
     status = model.stat()
 
     async def count(token_s: float, info=info) -> int:
@@ -289,8 +284,7 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
     assert await count(0.9) == folder_retriever.MIN_PASSAGES
     assert await count(4 / folder_retriever.PASSAGE / 5.5) == 5
     assert await count(1e-6) > 10
-    small = type(MODEL)("target", "tiny", model, 1, 6 * folder_retriever.PASSAGE, 300, 0.0)
-    assert await count(1e-6, small) == 3
+    assert await count(1e-6, replace(info, n_ctx=6 * folder_retriever.PASSAGE)) == 3
 
 
 async def test_the_progress_of_indexing_is_shown_and_its_result_once(notes: Path) -> None:
