@@ -76,9 +76,9 @@ def test_a_document_without_readable_text_is_explained(folder, monkeypatch) -> N
 def test_texts_come_before_the_words_and_none_ends_its_fence(texts: list[str], words: str) -> None:
     message = joined(words, [Attachment("x", text) for text in texts])
     ends = r"(?=\n\nx:\n`|\n\nWhy\?\Z|\Z)"
-    found = re.findall(rf"(?:^|\n\n)x:\n(`{{3,}})\n(.*?)\n\1{ends}", message, re.DOTALL)
-    assert [text for _, text in found] == texts
-    assert all(fence not in text for fence, text in found)
+    fenced = re.findall(rf"(?:^|\n\n)x:\n(`{{3,}})\n(.*?)\n\1{ends}", message, re.DOTALL)
+    assert [text for _, text in fenced] == texts
+    assert all(fence not in text for fence, text in fenced)
 
 
 @pytest.mark.parametrize(

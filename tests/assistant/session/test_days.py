@@ -84,8 +84,8 @@ def test_a_question_of_an_impossible_or_unknown_time_has_no_day_or_one_that_can_
 
 
 def test_a_seed_or_the_setting_keeps_the_day_out_and_questions_outside_conversations_have_none():
-    told = Settings()
-    assert told.request().dated
-    assert not replace(told, seed=1).request().dated
-    assert not replace(told, date=False).request().dated
-    assert days(told.request("Why?")) == [""]  # of a race
+    settings = Settings()
+    assert settings.request().dated
+    assert not replace(settings, seed=1).request().dated
+    assert not replace(settings, date=False).request().dated
+    assert days(settings.request("Why?")) == [""]  # of a race
