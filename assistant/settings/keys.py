@@ -62,11 +62,6 @@ class Key:
         return ("yes", "no") if self.kind is bool else () if self.several else self.words
 
     @property
-    def offers(self) -> tuple[str, ...]:
-        """The completions of the value in a shell."""
-        return tuple(dict.fromkeys([*([self.word] if self.word else []), *self.words]))
-
-    @property
     def hint(self) -> str:
         """What to type, in a word, as help pages have it."""
         if self.several:

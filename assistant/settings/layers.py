@@ -119,11 +119,10 @@ def _environment() -> SourcedValues:
     """Return the values that the environment sets; an empty variable sets nothing."""
     values: dict[str, tuple[Value, SettingSource]] = {}
     for name, key in KEYS.items():
-        text = os.environ.get(key.environment, "") if key.variable else ""
-        value = key.parse(text) if text.strip() else key.default
-        if value is None:
-            raise UsageError(f"{key.environment}: {key.rejection(text)}.")
-        if text.strip():
+        text = os.environ.get(key.environment, "")
+        if key.variable and text.strip():
+            if (value := key.parse(text)) is None:
+                raise UsageError(f"{key.environment}: {key.rejection(text)}.")
             values[name] = (value, SettingSource("environment", key.environment))
     return values
 

@@ -56,7 +56,7 @@ class SettingParameter(click.ParamType[Value]):
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """Offer the allowed words, or models."""
-        words = self.key.offers
+        words = dict.fromkeys(filter(None, (self.key.word, *self.key.words)))
         if self.key.name in ("target", "draft"):
             return _models(incomplete, *words, *(["none"] if self.key.name == "draft" else []))
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
