@@ -42,6 +42,7 @@ class ToolLoop:
         self._work: asyncio.Future[ToolResult | None] | None = None
         # Reads that the user allowed, each by its question, its tool as it was, and its call.
         self._allowed_reads: set[tuple[int | None, str, str, str]] = set()
+        self._warned: set[str] = set()  # failures of servers
         self._rounds_since: int | None = None  # the message after which rounds are counted
 
     @property
@@ -93,8 +94,11 @@ class ToolLoop:
             await self.tools.refresh()
         finally:
             self._emit(events.Preparing("", None))
-        for failure in self.tools.new_failures():
-            self._emit(Warned(failure))
+        for report in self.tools.toolbox.reports():
+            failure = f"Tool server {report.name}: {report.reason}"
+            if report.reason and failure not in self._warned:
+                self._warned.add(failure)
+                self._emit(Warned(failure))
 
     # What the user decides
 

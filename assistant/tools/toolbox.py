@@ -157,7 +157,6 @@ class ToolSet:
         """Whether the tools were listed yet."""
         self.enabled: dict[int | None, bool] = {}
         """The conversations that were given tools, or none."""
-        self._reported: set[str] = set()  # failures of servers
 
     def use(self, settings: values.ToolSettings, offline: bool = False) -> Toolbox:
         """Use other settings; return the toolbox before, which the caller closes."""
@@ -193,14 +192,6 @@ class ToolSet:
         if (result := await self.toolbox.call(call, allowed)) is None:
             await self.refresh()
         return result
-
-    def new_failures(self) -> list[str]:
-        """Return why servers failed, each reason once."""
-        reports = (report for report in self.toolbox.reports() if report.reason)
-        failures = [f"Tool server {report.name}: {report.reason}" for report in reports]
-        new = [text for text in failures if text not in self._reported]
-        self._reported.update(new)
-        return new
 
     def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
         """Return how a tool was approved; None if it was not, or was named."""
