@@ -38,16 +38,6 @@ class PartialAnswer:
         """The additions to tool calls since it began or was continued."""
 
     @property
-    def text(self) -> str:
-        """The text so far."""
-        return self._text_before + "".join(step.text for step in self._steps)
-
-    @property
-    def thought(self) -> str:
-        """The thought before it, so far."""
-        return self._thought_before + "".join(step.thought for step in self._steps)
-
-    @property
     def trace(self) -> Trace:
         """How it was decoded so far."""
         return (*self._before, *self._steps)
@@ -80,7 +70,9 @@ class PartialAnswer:
         if not self._steps and state != "streaming":
             return self.record  # continuing it added nothing
         return replace(
-            self.record, content=self.text, thought=self.thought,
+            self.record,
+            content=self._text_before + "".join(step.text for step in self._steps),
+            thought=self._thought_before + "".join(step.thought for step in self._steps),
             token_ids=(), stats=None, stop=None, state=state, tool_calls=(),
         )  # fmt: skip
 
