@@ -44,15 +44,16 @@ async def test_questions_have_the_days_on_which_they_were_asked_on_every_later_d
     assert days(stage.requests[-1])[:4] == [FRIDAY, "", SATURDAY, ""]
 
 
-async def test_an_idle_prefill_has_the_day_that_the_question_will_have():
-    stage = dated_session()
+@pytest.mark.parametrize(("dated", "day"), [(True, FRIDAY), (False, "")])
+async def test_an_idle_prefill_has_the_day_that_the_question_will_have_if_any(dated, day):
+    stage = dated_session(dated)
     ahead = stage.session.requests.next("Why?")
     race = stage.session.requests.race("Why?")
     await stage.ask("Why?")
     assert ahead is not None
     assert race is not None
     assert ahead.messages == race.messages == stage.requests[-1].messages
-    assert days(ahead) == [FRIDAY]
+    assert days(ahead) == [day]
 
 
 @pytest.mark.parametrize("words", ["Why?", "", " "])
@@ -67,12 +68,6 @@ def test_an_attachment_is_known_to_stand_before_the_words(words):
     start = message.content[: message.attached]
     assert start.rstrip() == "Unanswered.\n\na.txt:\n```\nSky.\n```"
     assert message.content[message.attached :] == words.strip()
-
-
-async def test_without_the_setting_questions_have_no_day():
-    stage = dated_session(False)
-    await stage.ask("Why?", "Because.")
-    assert days(stage.requests[-1]) == [""]
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1e18, 1e18, float("inf"), float("nan"), 253_402_300_799])
