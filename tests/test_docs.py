@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -139,19 +140,23 @@ def refusal(command: click.Command, names: list[str], words: list[str]) -> str |
         return f"{' '.join([*names, *words])}: {error.format_message()}"
     if not rest:
         return None
-    found = command.get_command(context, rest[0]) if isinstance(command, click.Group) else None
-    if found is None:
+    below = None
+    if isinstance(command, click.Group):
+        with suppress(click.NoSuchCommand):
+            _, below, _ = command.resolve_command(context, rest)
+    if below is None:
         return f"{' '.join([*names, *words])}: nothing takes {rest[0]}"
-    return refusal(found, [*names, rest[0]], rest[1:])
+    return refusal(below, [*names, rest[0]], rest[1:])
 
 
 def options(command: click.Command) -> Iterator[str]:
     """Yield the options of a command and of those below it."""
-    for parameter in command.get_params(click.Context(command)):
+    context = click.Context(command)
+    for parameter in command.get_params(context):
         yield from (*parameter.opts, *parameter.secondary_opts)
     if isinstance(command, click.Group):
-        for name in command.list_commands(click.Context(command)):
-            yield from options(command.get_command(click.Context(command), name) or command)
+        for name in command.list_commands(context):
+            yield from options(command.resolve_command(context, [name])[1] or command)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

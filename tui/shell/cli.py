@@ -13,7 +13,6 @@ import sys
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.app.signals import ending, leave
@@ -43,42 +42,28 @@ COMPLETE = "_SPECCHAT_COMPLETE"
 
 
 class Commands(click.Group):
-    """The commands by name, each in a module of its own that is imported when it is used."""
+    """The commands by name and short help; the module of one is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands."""
+        """Return the names of the commands in their order."""
         return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _ = COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), cmd_name)
-        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; if there is none, suggest one."""
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.NoSuchCommand(name, possibilities=COMMANDS, ctx=ctx)
-        return super().resolve_command(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Offer the commands without importing them."""
-        offers = [CompletionItem(name, help=help_) for name, (_, help_) in COMMANDS.items()]
-        options = click.Command.shell_complete(self, ctx, incomplete)
-        return [*(offer for offer in offers if offer.value.startswith(incomplete)), *options]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
+        """Find the command, or suggest one; import it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            module, _ = COMMANDS[name]
+            command = getattr(importlib.import_module(module), name)
+        return name, command, rest
 
 
-@click.group(cls=Commands, invoke_without_command=True)
+@click.group(
+    cls=Commands,
+    commands=[click.Command(name, short_help=help_) for name, (_, help_) in COMMANDS.items()],
+    invoke_without_command=True,
+)
 @click.version_option(package_name="specchat")
 @click.option("--inline", is_flag=True, help="Chat in the terminal's own scrollback.")
 @shared
