@@ -1,7 +1,6 @@
 """`specchat ask`: one question, one answer on standard output."""
 
 import sys
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,31 +112,27 @@ def ask(
         raise UsageError("--folder and --yes go with --tools.")
     if separately and (chat or tools is not None or not files):
         raise UsageError("--each goes with --file, and without --chat and --tools.")
-    console = EngineConsole("looking for the models")
-    with console.shown(starts=True), ExitStack() as opened:
+    console, failures = EngineConsole("looking for the models"), list[str]()
+    with console.shown(starts=True):
         from tui.shell.ask_inputs import constraint_of, continued_chat, questions_of, tools_of
         from tui.shell.ask_session import AskSession
 
         constraint = constraint_of(schema, regex, grammar)
         groups = [(file,) for file in files] if separately else [files]
         questions = questions_of(prompt, groups, schema, grammar)
-        continued = opened.enter_context(continued_chat(chat, chosen)) if chat else None
         offered = tools_of(tools, folders, chosen) if tools is not None else None
-        ready, failures = None, list[str]()
-        for question in questions:
-            name = question[1][0].name if separately else ""
-            ask_session = AskSession(
-                console, chosen, question, stop_strings, as_json, continued, constraint, offered,
-                yes, name, ready,
-            )  # fmt: skip
-            try:
-                ask_session.run()
-            except (ModelError, UsageError) as error:
-                if ask_session.ready is None or not separately:
-                    raise
-                failures.append(f"{name}: {error}")
-            ready = ask_session.ready
-            if console.interrupted:
-                sys.exit(130)
+        request = replace(chosen.request(), stop_strings=stop_strings, constraint=constraint)
+        with continued_chat(chat, chosen) as (store, number):
+            session = AskSession(console, chosen, request, as_json, yes, offered, store, number)
+            for text, attached in questions:
+                name = attached[0].name if separately else ""
+                try:
+                    session.ask(text, attached, name)
+                except (ModelError, UsageError) as error:
+                    if session.ready is None or not separately:
+                        raise
+                    failures.append(f"{name}: {error}")
+                if console.interrupted:
+                    sys.exit(130)
     if failures:
         raise ModelError("\n".join([f"{len(failures)} of {len(files)} files:", *failures]))

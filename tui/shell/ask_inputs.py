@@ -3,8 +3,8 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,28 +24,26 @@ if TYPE_CHECKING:
     from assistant.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class ContinuedChat:
-    """The stored conversation that a question continues."""
-
-    store: "Store"
-    number: int | None  # None: a new one
-    saves: bool  # whether the question and its answer are saved in it
-
-
 @contextmanager
-def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
+def continued_chat(
+    chat: str | None, settings: Settings
+) -> Iterator[tuple["Store | None", int | None]]:
     """Open the conversation that `chat` names: a number, the last one, or a new one.
+
+    Yields its store, None without `chat`, and its number, None for a new one.
 
     Raises:
         StorageError: there is no such conversation, or the store cannot be read or written.
     """
+    if chat is None:
+        yield None, None
+        return
     from assistant.store.files import database_path, present
     from assistant.store.store import Store
 
-    path, saves = database_path(), settings.save
-    store = Store(path if present(path) or (saves and chat == NEW) else None)
-    try:
+    path = database_path()
+    has_file = present(path) or (settings.save and chat == NEW)
+    with closing(Store(path if has_file else None)) as store:
         number = None
         if chat != NEW:
             number = store.newest() if chat == LAST else int(chat)
@@ -53,9 +51,7 @@ def continued_chat(chat: str, settings: Settings) -> Iterator[ContinuedChat]:
                 which = "no conversation yet" if chat == LAST else f"no conversation {chat}"
                 begins = f"specchat chats lists them; --chat {NEW} begins one."
                 raise StorageError(f"There is {which}. {begins}")
-        yield ContinuedChat(store, number, saves)
-    finally:
-        store.close()
+        yield store, number
 
 
 def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolSet:

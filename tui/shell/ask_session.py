@@ -7,12 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from math import ceil
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import click
 from rich.text import Text
 
 from assistant.events import Decoded, Failed, Finished, Loading, Prefilled, Ready, Warned, text_in
-from assistant.request import Constraint
+from assistant.request import Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
@@ -26,93 +27,98 @@ from tui import outlook
 from tui.labels import access, arguments, counted
 from tui.reading import as_sent
 from tui.safe import one_line, safe
-from tui.shell.ask_inputs import ContinuedChat, check_thinking
+from tui.shell.ask_inputs import check_thinking
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import can_ask
 from tui.shell.received_answers import Printing, ReceivedAnswer, report
+
+if TYPE_CHECKING:
+    from assistant.store.store import Store
 
 SAVED_EVERY_S = 1.0
 
 
 class AskSession:
-    """Ask one question, and collect its answers.
+    """Ask questions, and print their answers.
 
-    The answer goes to standard output unless `quiet`, progress and a summary to standard error.
-    Question and answer are appended to the conversation that is `continued`, if any. Tool calls
-    are printed; on a terminal, unless `yes`, each needs the user's approval. With `quiet` a JSON
-    report is printed. `name` is the file's, if each is asked about; `ready` are loaded models.
+    An answer goes to standard output, progress and a summary to standard error; with `quiet`, only
+    a JSON report is printed. Questions and answers are appended to the `conversation` in the
+    `store`, if there is one. Tool calls are printed; on a terminal, unless `yes`, each needs the
+    user's approval.
     """
 
     def __init__(
         self,
         console: EngineConsole,
         settings: Settings,
-        question: tuple[str, Sequence[Attachment]],
-        stop_strings: Sequence[str],
+        request: Request,
         quiet: bool,
-        continued: ContinuedChat | None = None,
-        constraint: Constraint | None = None,
-        tools: ToolSet | None = None,
-        yes: bool = False,
-        name: str = "",
-        ready: Ready | None = None,
+        yes: bool,
+        tools: ToolSet | None,
+        store: "Store | None",
+        conversation: int | None,
     ) -> None:
-        self._console, self._settings = console, settings
-        self._text, self._files = question
-        self._constraint, self._quiet, self._yes = constraint, quiet, yes
-        self._continued = continued
-        self._printing = Printing(quiet, settings.show_thinking)
-        self._failed: Failed | None = None
-        self._name = name
-        self.ready = ready
+        self._console, self._settings, self._request = console, settings, request
+        self._quiet, self._yes, self._tools = quiet, yes, tools
+        self._store, self._conversation = store, conversation
+        self.ready: Ready | None = None
         """The models, once they are loaded."""
-        self.answers = [ReceivedAnswer()]
-        """The answers; all but the last made tool calls."""
-        self._jobs: list[asyncio.Task[None]] = []
         self._saved_at = monotonic()
-        request = replace(
-            settings.request(), stop_strings=tuple(stop_strings), constraint=constraint
-        )
-        self.session = ChatSession(
-            self._handle,
-            console.do,
-            lambda job: self._jobs.append(console.begin(job)),
-            continued.store if continued else None,
-            tools,
-            lambda: request,
-            answers_at_limit=True,
-            writes=continued is not None and continued.saves,
-            folders=FolderRetriever(self._handle, lambda: settings),
-        )
-        """The session of the conversation; a new one unless one is continued."""
-        console.closing.append(self.session.tool_loop.tools.toolbox.close)
 
-    def run(self) -> None:
-        """Ask, and wait for the answer. Ctrl-C stops it and keeps the text so far.
+    def ask(self, text: str, files: Sequence[Attachment], name: str = "") -> None:
+        """Ask, and wait for the answer, which is printed below the `name`, if there is one.
+
+        Ctrl-C stops it and keeps the text so far.
 
         Raises:
             SpecchatError: there is no answer.
             KeyboardInterrupt: Ctrl-C while loading, or twice.
         """
+        console, jobs = self._console, list[asyncio.Task[None]]()
+        self._answers = [ReceivedAnswer()]  # all but the last made tool calls
+        self._printing = Printing(self._quiet, self._settings.show_thinking)
+        self._failed: Failed | None = None
+        self._session = ChatSession(
+            self._handle,
+            console.do,
+            lambda job: jobs.append(console.begin(job)),
+            self._store,
+            self._tools,
+            lambda: self._request,
+            answers_at_limit=True,
+            writes=self._settings.save,
+            folders=FolderRetriever(self._handle, lambda: self._settings),
+        )
+        console.closing.append(self._session.tool_loop.tools.toolbox.close)
+
+        async def answer(sent: Sequence[Attachment]) -> None:
+            console.stop_with(self._session.stop)
+            self._print(self._store.warning if self._store else None)
+            if self._conversation is not None:
+                self._session.branch.open(self._conversation)
+            self._session.submit(text, sent)
+            for job in jobs:
+                await job
+
         try:
-            self.session.read_folders(self._files)
+            self._session.read_folders(files)
             self.ready = self.ready or self._load()
-            self.session.ready(self.ready.target)
-            if self._name and not self._quiet:
-                self._console.hide_progress()
-                click.echo(f"==> {one_line(self._name)} <==")
-            files = self._files_as_sent()
+            self._session.ready(self.ready.target)
+            if name and not self._quiet:
+                console.hide_progress()
+                click.echo(f"==> {one_line(name)} <==")
+            sent = self._files_as_sent(text, files)
             with suppress(asyncio.CancelledError):
-                self._console.wait(self._answer(files))
+                console.wait(answer(sent))
         finally:
-            self.session.shutdown()
+            self._session.shutdown()
         if self._failed is not None:
-            raise self._console.error(self._failed)
+            raise console.error(self._failed)
         if self._quiet:
-            self._report()
+            self._report(name)
         else:
             self._summarise()
-        if cut := self.answers[-1].cut:
+        if cut := self._answers[-1].cut:
             raise ModelError(cut)
 
     def _load(self) -> Ready:
@@ -128,24 +134,14 @@ class AskSession:
             self._print(outlook.missing_draft(no_draft, ready, settings))
         return ready
 
-    async def _answer(self, files: Sequence[Attachment]) -> None:
-        self._console.stop_with(self.session.stop)
-        if self._continued is not None:
-            self._print(self._continued.store.warning)
-            if self._continued.number is not None:
-                self.session.branch.open(self._continued.number)
-        self.session.submit(self._text, files)
-        for job in self._jobs:
-            await job
-
-    def _files_as_sent(self) -> Sequence[Attachment]:
+    def _files_as_sent(self, text: str, files: Sequence[Attachment]) -> Sequence[Attachment]:
         """Return the files, and print of which only passages are sent because they are long."""
-        if not self._text.strip():  # a file alone is the question
-            return self._files
+        if not text.strip():  # a file alone is the question
+            return files
         limits = ReadingLimits.of(self.ready, self._settings)
-        sizes = [self._console.count(file.text) for file in self._files]
+        sizes = [self._console.count(file.text) for file in files]
         hint = f" SPECCHAT_ABOUT_SECONDS={ceil(sum(sizes) * limits.token_s)} reads all of it."
-        sent, reasons = as_sent(self._files, sizes, limits)
+        sent, reasons = as_sent(files, sizes, limits)
         for reason in reasons:
             self._print(reason + hint * (sum(sizes) <= limits.tokens))
         return sent
@@ -167,32 +163,35 @@ class AskSession:
                 self._ask_approval(event)
             case events.Added(record) if record.role != "user":
                 console.stoppable = True
-                if record.role == "assistant" and self.answers[-1].finished:
-                    self.answers.append(ReceivedAnswer())
+                if record.role == "assistant" and self._answers[-1].finished:
+                    self._answers.append(ReceivedAnswer())
                     self._printing = Printing(self._quiet, self._settings.show_thinking)
             case events.Changed(record) if record.role == "tool":
-                self.answers[-1].results.append(record)
+                self._answers[-1].results.append(record)
                 if record.seconds:
                     size = f"{counted(len(record.content), 'character')} · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
             case events.Changed(record) if (
                 record.role == "assistant" and record.state != "streaming"
             ):
-                self.answers[-1].sources, records = record.attachments, self.session.branch.records
+                self._answers[-1].sources, records = (
+                    record.attachments,
+                    self._session.branch.records,
+                )
                 if passages_of(records):
                     from assistant.session.support import check
 
-                    self.answers[-1].unsupported = check(record, records).warnings
+                    self._answers[-1].unsupported = check(record, records).warnings
             case events.Preparing(text, fraction):
                 console.stoppable = False
                 self._print(text, "dim") if fraction is None else console.show_progress(text)
-            case Warned(text, severity) if severity != "error" and not self.answers[-1].cut:
+            case Warned(text, severity) if severity != "error" and not self._answers[-1].cut:
                 self._print(text)
             case events.NotSaved(reason):
                 raise StorageError(reason)
         if monotonic() - self._saved_at > SAVED_EVERY_S:
             self._saved_at = monotonic()
-            self.session.responses.save()
+            self._session.responses.save()
 
     def _ask_approval(self, request: events.ApprovalRequested) -> None:
         """Show a tool call, and have it approved or refused."""
@@ -207,11 +206,11 @@ class AskSession:
         if not allowed:
             click.echo(may_access if interactive else f"Refused. {may_access}", err=True)
             allowed = interactive and click.confirm("Run it?", default=False, err=True)
-        self.session.tool_loop.resolve_approval("once" if allowed else "refuse")
+        self._session.tool_loop.resolve_approval("once" if allowed else "refuse")
 
     def _show_round(self, event: Decoded | Finished) -> None:
         """Print the tokens of a round, or that the model is thinking."""
-        answer = self.answers[-1]
+        answer = self._answers[-1]
         shown = self._settings.show_thinking or answer.finished or text_in(answer.tokens)
         if isinstance(event, Decoded) and not shown and not text_in(event.tokens):
             self._console.show_progress(f"thinking: {counted(event.stats.thought_tokens, 'token')}")
@@ -227,21 +226,20 @@ class AskSession:
         if text:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 
-    def _report(self) -> None:
-        number = self.session.branch.conversation
-        content = report(self.answers, self.ready, self._settings, number)
+    def _report(self, name: str) -> None:
+        number = self._session.branch.conversation
+        content = report(self._answers, self.ready, self._settings, number)
         self._console.hide_progress()
-        click.echo(json.dumps({"file": self._name, **content} if self._name else content))
+        click.echo(json.dumps({"file": name, **content} if name else content))
 
     def _summarise(self) -> None:
-        end = self.answers[-1].finished
-        if end is None:
+        answer, settings = self._answers[-1], self._settings
+        if (end := answer.finished) is None:
             return
         if self._console.console.is_terminal:
-            conversation = self.session.branch.conversation if self._continued is not None else None
-            lines = self.answers[-1].summary(
-                end, self._settings, self._constraint is not None, conversation
-            )
+            conversation = self._session.branch.conversation if self._store else None
+            constrained = self._request.constraint is not None
+            lines = answer.summary(end, settings, constrained, conversation)
         else:  # an editor shows it beside the answer: only sources and warnings
-            lines = self.answers[-1].warnings(end, self._settings)
+            lines = answer.warnings(end, settings)
         self._print("\n".join(map(one_line, lines)), "dim")

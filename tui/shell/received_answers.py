@@ -78,6 +78,8 @@ CURES = {
 }
 """What to do when an answer ended before its form was complete, by stop reason."""
 PASSAGE_FIELDS = "number", "name", "first", "last"
+OPTIONAL = "reasoning_content", "calls", "sources", "unsupported"
+"""The fields of a report that are left out where there is nothing to report."""
 
 
 @dataclass(slots=True)
@@ -159,21 +161,18 @@ def report(
 
 
 def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
-    return {
+    fields = {
         "text": finished.text,
-        **({"reasoning_content": finished.thought} if finished.thought else {}),
+        "reasoning_content": finished.thought,
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # it violates its constraint
-        **({"calls": _calls(given, finished)} if finished.tool_calls else {}),
-        **(
-            {"sources": [_fields(source, PASSAGE_FIELDS) for source in given.sources]}
-            if given.sources
-            else {}
-        ),
-        **({"unsupported": given.unsupported} if given.unsupported else {}),
+        "calls": _calls(given, finished),
+        "sources": [_fields(source, PASSAGE_FIELDS) for source in given.sources],
+        "unsupported": given.unsupported,
         "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
         "stats": _fields(finished.stats, STATS_FIELDS),
     }
+    return {name: value for name, value in fields.items() if value or name not in OPTIONAL}
 
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
