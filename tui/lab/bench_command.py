@@ -1,16 +1,16 @@
 """`specchat bench`: the gain of speculation with your pair, on your machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from assistant.lab.bench import plan
+from assistant.request import Sampling
+from assistant.settings.settings import Settings
+from assistant.system import System
 from tui.shell import options as usual
-
-if TYPE_CHECKING:
-    from assistant.settings.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -48,12 +48,15 @@ def measuring(command: Command) -> Command:
     return command
 
 
-repeated = click.option(
-    "--repeats", type=usual.NumberParameter(1, 100), default=1, help="Ask everything N times."
-)
+def comparing(command: Command) -> Command:
+    """Register a command that asks the questions in a file, or its own."""
+    count = usual.NumberParameter(1, 100)
+    repeats = click.option("--repeats", type=count, default=1, help="Ask everything N times.")
+    file = click.argument("file", required=False, type=FILE)
+    return measuring(repeats(file(command)))
 
 
-def chosen(options: dict[str, Any]) -> "Settings":
+def chosen(options: dict[str, Any]) -> Settings:
     """Return the settings of the options before and after the command."""
     from tui.shell.cli import given_before_the_command
 
@@ -62,63 +65,58 @@ def chosen(options: dict[str, Any]) -> "Settings":
     return usual.settings({**given_before_the_command(root), **typed})
 
 
-@measuring
-@repeated
-@click.argument("file", required=False, type=FILE)
+def compare(
+    command: str,
+    settings: Settings,
+    ways: Sequence[System],
+    questions: Sequence[plan.Question],
+    sampling: Sampling,
+    options: dict[str, Any],
+    *references: Mapping[str, str],
+) -> None:
+    """Have the systems answer the questions, and print the tables of the command."""
+    from assistant.lab.bench import reports
+    from tui.lab.bench_session import measure
+
+    few = plan.first_of_each(questions, options["per_kind"])
+    order = plan.interleaved(few, ways, sampling, options["repeats"], settings.seed)
+    report = getattr(reports, command)  # it has the command's name
+    measure(command, settings, ways, order, lambda runs: report(runs, ways, *references), options)
+
+
+@comparing
 @click.option(
     "--systems", "spec", metavar="SPEC", default=plan.DEFAULT, show_default=True, help=SPEC
 )
-def prompts(
-    file: Path | None, spec: str, per_kind: int | None, repeats: int, **options: Any
-) -> None:
+def prompts(file: Path | None, spec: str, **options: Any) -> None:
     """Answer prompts with every system, and compare speeds.
 
     FILE has JSON lines in the format of HumanEval or of Spec-Bench (only the first turn of
     conversations is asked). Without it, specchat's own prompts are asked: code, chat, summaries,
     questions, maths, translation and editing.
     """
-    from assistant.lab.bench import reports
-    from tui.lab.bench_session import measure
-
     settings, ways = chosen(options), plan.systems(spec)
-    given = plan.questions_of(file) if file else plan.bundled("tasks")
-    few = plan.first_of_each(given, per_kind)
-    order = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
-    measure(
-        "prompts", settings, ways, order, lambda answers: reports.prompts(answers, ways), options
-    )
+    questions = plan.questions_of(file) if file else plan.bundled("tasks")
+    compare("prompts", settings, ways, questions, settings.sampling, options)
 
 
-@measuring
-@repeated
-@click.argument("file", required=False, type=FILE)
+@comparing
 @click.option("--systems", "spec", metavar="SPEC", default="ars,auto", show_default=True, help=SPEC)
-def infill(
-    file: Path | None, spec: str, per_kind: int | None, repeats: int, **options: Any
-) -> None:
+def infill(file: Path | None, spec: str, **options: Any) -> None:
     """Fill gaps in code as for an editor: how often it is right, and how fast.
 
     FILE has JSON lines in the format of HumanEval-Infilling. Without it, gaps in specchat's own
     files of six languages are filled. The answer is the likeliest text, of 24 tokens at most.
     """
-    from assistant.lab.bench import reports
-    from tui.lab.bench_session import measure
-
     settings, ways = chosen(options), plan.systems(spec)
-    given = plan.questions_of(file) if file else plan.bundled("gaps")
-    middles = {gap.name: gap.reference for gap in given if gap.suffix is not None and gap.reference}
-    if len(middles) < len(given):
+    gaps = plan.questions_of(file) if file else plan.bundled("gaps")
+    middles = {gap.name: gap.reference for gap in gaps if gap.suffix is not None and gap.reference}
+    if len(middles) < len(gaps):
         raise click.UsageError(f"{file} has lines without a suffix and a canonical_solution.")
-    few = plan.first_of_each(given, per_kind)
-    order = plan.interleaved(few, ways, plan.SAMPLINGS[plan.GREEDY], repeats, settings.seed)
-    measure(
-        "infill", settings, ways, order, lambda runs: reports.infill(runs, ways, middles), options
-    )
+    compare("infill", settings, ways, gaps, plan.SAMPLINGS[plan.GREEDY], options, middles)
 
 
-@measuring
-@repeated
-@click.argument("file", required=False, type=FILE)
+@comparing
 @click.option(
     "--lookaheads",
     metavar="LIST",
@@ -126,23 +124,17 @@ def infill(
     show_default=True,
     help="The lookaheads to try, besides ArS.",
 )
-def sweep(
-    file: Path | None, lookaheads: str, per_kind: int | None, repeats: int, **options: Any
-) -> None:
+def sweep(file: Path | None, lookaheads: str, **options: Any) -> None:
     """Try lookaheads: time for 128 tokens, tokens per round, time of a round.
 
     That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
     FILE. Proposals are the draft model's; --source names another source.
     """
-    from assistant.lab.bench import reports
-    from tui.lab.bench_session import measure
-
     settings = chosen(options)
     ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
     own = [question for question in plan.bundled("tasks") if question.kind in ("code", "summary")]
-    few = plan.first_of_each(plan.questions_of(file) if file else own, per_kind)
-    order = plan.interleaved(few, ways, settings.sampling, repeats, settings.seed)
-    measure("sweep", settings, ways, order, lambda runs: reports.sweep(runs, ways), options)
+    questions = plan.questions_of(file) if file else own
+    compare("sweep", settings, ways, questions, settings.sampling, options)
 
 
 @measuring
