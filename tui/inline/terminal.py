@@ -5,6 +5,7 @@ import os
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 
 from prompt_toolkit import PromptSession
@@ -23,7 +24,7 @@ from rich.text import Text
 from tui.inline.chat import InlineChat
 
 PERIOD_S = 1 / 20
-"""Seconds between two repaints: each erases and draws all that is below the scrollback."""
+"""Seconds from a change to its repaint, which draws all that is below the scrollback again."""
 LONG_PASTE = 2_000
 """Characters from which a paste becomes an attachment: it would fill the screen."""
 MENU = 6  # lines of completions
@@ -52,7 +53,7 @@ class InlineTerminal:
         self._chat, self._scrollback = chat, chat.scrollback
         # The width of the terminal, and the lines above the cursor: as drawn, and while drawing.
         self._drawn = self._drawing = (0, list[str]())
-        self._dirty, self._is_over = asyncio.Event(), False
+        self._is_due = self._is_over = False
         history = InMemoryHistory([*prompts])
 
         output = Vt100_Output.from_pty(sys.stdout, os.environ.get("TERM"))
@@ -82,21 +83,16 @@ class InlineTerminal:
             erase_when_done=True,
         )
         renderer = self._session.app.renderer
-        self._session.app.before_render += lambda _: self._follow_wrapping()
+        self._session.app.before_render += lambda _: self._print_finished()
         self._session.app.after_render += lambda _: self._note_drawn()
         # prompt_toolkit has no event for erasing.
         renderer.erase = partial(self._erase, renderer.erase)  # type: ignore[method-assign]
 
     async def run(self) -> None:
         """Read what is typed until the user leaves."""
-        painting = asyncio.create_task(self._paint())
-        try:
+        with suppress(EOFError):
             if not self._is_over:
                 await self._session.prompt_async(set_exception_handler=False)
-        except EOFError:
-            pass
-        finally:
-            painting.cancel()
 
     def leave(self) -> None:
         """Have `run` return."""
@@ -106,7 +102,13 @@ class InlineTerminal:
 
     def refresh(self) -> None:
         """Repaint soon."""
-        self._dirty.set()
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_later(PERIOD_S, self._repaint)
+
+    def _repaint(self) -> None:
+        self._is_due = False
+        self._session.app.invalidate()
 
     def put(self, text: str) -> None:
         """Put a text into the prompt, before the text that is there."""
@@ -119,18 +121,15 @@ class InlineTerminal:
         self._session.app.output.write_raw(f"\x1b]52;c;{coded}\a")
         self._session.app.output.flush()
 
-    async def _paint(self) -> None:
-        while True:
-            await self._dirty.wait()
-            self._dirty.clear()
-            app = self._session.app
-            # A row that was longer before would be wrapped by its old length.
-            if self._scrollback.has_news or len(self._drawn[1]) != len(self._open_lines()):
-                app.renderer.erase()
-                app.output.write_raw(self._scrollback.finished().replace("\n", "\r\n"))
-                app.output.flush()
-            app.invalidate()
-            await asyncio.sleep(PERIOD_S)
+    def _print_finished(self) -> None:
+        app = self._session.app
+        # A row that was longer before would be wrapped by its old length.
+        if self._scrollback.has_news or len(self._drawn[1]) != len(self._open_lines()):
+            app.renderer.erase()
+            app.output.write_raw(self._scrollback.finished().replace("\n", "\r\n"))
+            app.output.flush()
+        else:
+            self._follow_wrapping()
 
     def _message(self) -> ANSI:
         lines = self._open_lines()
