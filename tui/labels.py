@@ -9,7 +9,7 @@ from functools import cache
 from assistant.calling.formats import read_json
 from assistant.events import Stats, Tally
 from assistant.request import Mode, ToolCall
-from assistant.store.values import MARKS, Attachment
+from assistant.store.values import MARKS, Attachment, StoredMessage
 from assistant.tools.values import BUILT_IN, OfferedTool
 from models.catalog import FILES
 from tui.formatting import size
@@ -63,23 +63,16 @@ def figures(stats: Stats) -> list[str]:
     return parts
 
 
-def footnote(
-    text: str,
-    stop: str | None,
-    state: str,
-    stats: Stats | None,
-    thought: bool = False,
-    tool_calls: Sequence[ToolCall] = (),
-) -> str:
+def footnote(answer: StoredMessage) -> str:
     """Return the line below an answer: why it ended early, and its figures."""
-    mark = MARKS.get(stop or "") or MARKS.get(state)
+    mark = MARKS.get(answer.stop or "") or MARKS.get(answer.state)
     parts = [mark] if mark else []
-    if tool_calls:
-        parts.append(f"asks for {', '.join(call.name for call in tool_calls)}")
-    elif not text and state == "complete":
-        end = "while thinking" if thought else "without writing anything"
+    if answer.tool_calls:
+        parts.append(f"asks for {', '.join(call.name for call in answer.tool_calls)}")
+    elif not answer.content and answer.state == "complete":
+        end = "while thinking" if answer.thought else "without writing anything"
         parts.append(f"the model ended its turn {end}")
-    return " · ".join([*parts, *(figures(stats) if stats else [])])
+    return " · ".join([*parts, *(figures(answer.stats) if answer.stats else [])])
 
 
 def named_sources(answer: str, sources: Sequence[Attachment]) -> str:
@@ -104,6 +97,11 @@ def constraint_figures(stats: Stats) -> str:
 def byte_size(text: str) -> str:
     """Return the size of a text in bytes, with a decimal unit."""
     return size(len(text.encode("utf-8", "replace")))
+
+
+def call_lines(call: ToolCall) -> list[str]:
+    """Return a tool call in full, with a line for each argument."""
+    return [f"Tool call: {call.name}", *(f"  {name}: {text}" for name, text in arguments(call))]
 
 
 def arguments(call: ToolCall) -> list[tuple[str, str]]:

@@ -216,7 +216,7 @@ class SlashCommands(Completer):
 
     def do_figures(self, _: str) -> None:
         """: what guessing gained in the last answer"""
-        last = self._chat.scrollback.last
+        last = self._chat.scrollback.status.last
         if last is None:
             raise UsageError("There is no answer yet.")
         summary = outlook(last)

@@ -21,7 +21,7 @@ from tui.app.themes import legible
 from tui.chat.conversation.answer import footer_lines
 from tui.chat.status import State, line
 from tui.inline.streaming_text import StreamingText
-from tui.labels import access, arguments, call_parts, counted, model_name
+from tui.labels import access, call_lines, call_parts, counted, model_name
 from tui.reading import Activity, AnswerProgress
 from tui.safe import one_line, safe
 from tui.text.fragment import plain
@@ -80,10 +80,7 @@ def _with_text_colour(line: Content) -> Content:
 class Scrollback:
     """Show a conversation: finished text is returned once, unfinished lines at every repaint.
 
-    Args:
-        painter: paints lines.
-        branch: the messages of the conversation.
-        refresh: asks the terminal to repaint.
+    `refresh` asks the terminal to repaint.
     """
 
     def __init__(self, painter: Painter, branch: ActiveBranch, refresh: Callable[[], None]) -> None:
@@ -91,7 +88,7 @@ class Scrollback:
         self._out: list[str] = []  # painted, and not in the scrollback yet
         self._answer: StreamingText | None = None  # under way
         self._thought = ""  # of that answer
-        self._state, self._progress = State(), AnswerProgress()
+        self.status, self._progress = State(), AnswerProgress()
         self._waiting = ""  # the number of queued questions, as text
         self.width = 80
         """Cells of a line."""
@@ -117,15 +114,10 @@ class Scrollback:
         if self._answer is not None and self._answer.width != self.width:
             self._answer.resize(self.width)
         lines = self._answer.open_lines(limit) if self._answer is not None else []
-        status = line(self._state, self.width - len(self._waiting)) + self._waiting
+        status = line(self.status, self.width - len(self._waiting)) + self._waiting
         return self._painter([*lines, status]).splitlines()
 
     # For the chat
-
-    @property
-    def last(self) -> Decoded | None:
-        """The last round."""
-        return self._state.last
 
     def note(self, text: str, style: str = NOTE) -> None:
         """Show a text, wrapped to the width."""
@@ -140,7 +132,7 @@ class Scrollback:
 
     def show_status(self, **changes: Any) -> None:
         """Change fields of the status line."""
-        self._state = replace(self._state, **changes)
+        self.status = replace(self.status, **changes)
         self._refresh()
 
     def show_waiting(self, count: int) -> None:
@@ -181,8 +173,7 @@ class Scrollback:
             case events.NotSaved(reason):
                 self.note(f"{reason} The conversation continues, but is not saved.", ERROR)
             case events.ApprovalRequested(call, tool):
-                given = [f"  {name}: {value}" for name, value in arguments(call)]
-                self.note("\n".join([f"Tool call: {call.name}", *given, access(tool)]))
+                self.note("\n".join([*call_lines(call), access(tool)]))
                 self.note("Run it? y: yes, c: always in this conversation, a: always, Enter: no")
             case events.Preparing(text, fraction):
                 self.show_status(activity=None if fraction is None else Activity(text, fraction))

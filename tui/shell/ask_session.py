@@ -24,7 +24,7 @@ from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, StorageError
 from tui import outlook
-from tui.labels import access, arguments, counted
+from tui.labels import access, call_lines, counted
 from tui.reading import as_sent
 from tui.safe import one_line, safe
 from tui.shell.ask_inputs import check_thinking
@@ -199,8 +199,7 @@ class AskSession:
             self._console.give_up()
             return
         self._console.hide_progress()
-        given = [f"  {name}: {value}" for name, value in arguments(request.call)]
-        click.echo(safe("\n".join([f"Tool call: {request.call.name}", *given])), err=True)
+        click.echo(safe("\n".join(call_lines(request.call))), err=True)
         may_access, interactive = safe(access(request.tool)), not self._yes and can_ask()
         allowed = not interactive and request.tool.read_only
         if not allowed:

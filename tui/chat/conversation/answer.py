@@ -227,7 +227,4 @@ def _beginning(trace: Callable[[int], Trace], record: StoredMessage) -> list[Ste
 def footer_lines(record: StoredMessage, warnings: Sequence[str] = ()) -> str:
     """Return the lines below a stored answer: its sources, warnings, and how it was decoded."""
     sources = one_line(named_sources(record.content, record.attachments))
-    end = record.stop, record.state, record.stats, bool(record.thought), record.tool_calls
-    return "\n".join(
-        filter(None, (sources, *map(one_line, warnings), footnote(record.content, *end)))
-    )
+    return "\n".join(filter(None, (sources, *map(one_line, warnings), footnote(record))))
