@@ -26,7 +26,7 @@ from tui.labels import counted
 from tui.models import facts
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
-from tui.shell.options import ModelParameter, NumberParameter, settings
+from tui.shell.options import NumberParameter, offer_models, settings
 
 BYTES = ("size", "memory_at_8192", "copy_that_loads_at_once")  # facts in bytes
 DEFAULT_LABEL = "Q4_K_M"  # the quantisation for a repository alone, as in llama.cpp
@@ -76,7 +76,7 @@ def clear() -> None:
 
 
 @models.command()
-@click.argument("name", type=ModelParameter())
+@click.argument("name", shell_complete=offer_models)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
 def show(name: str, as_json: bool, template: bool) -> None:
@@ -94,7 +94,7 @@ def show(name: str, as_json: bool, template: bool) -> None:
 
 
 @models.command()
-@click.argument("names", nargs=-1, type=ModelParameter())
+@click.argument("names", nargs=-1, shell_complete=offer_models)
 @click.option("--offline", is_flag=True, help="Open no connection.")
 @click.pass_context
 def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
@@ -146,7 +146,7 @@ def _announce(wanted: str, offline: bool) -> None:
 
 
 @models.command()
-@click.argument("names", nargs=-1, type=ModelParameter())
+@click.argument("names", nargs=-1, shell_complete=offer_models)
 def check(names: tuple[str, ...]) -> None:
     """Read model files from end to end and compare their checksums; without NAMES, all."""
     bad, every = 0, names in ((), ("all",))
@@ -177,8 +177,8 @@ def _check(name: str) -> None:
 
 
 @models.command()
-@click.argument("target", required=False, type=ModelParameter())
-@click.argument("draft", required=False, type=ModelParameter())
+@click.argument("target", required=False, shell_complete=offer_models)
+@click.argument("draft", required=False, shell_complete=offer_models)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def pair(context: click.Context, target: str | None, draft: str | None, as_json: bool) -> None:

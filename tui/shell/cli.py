@@ -17,7 +17,7 @@ import click
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.app.signals import ending, leave
 from tui.safe import DEBUG, bug_report, safe
-from tui.shell.options import has_terminal, intended, settings, shared
+from tui.shell.options import are_terminals, has_terminal, intended, settings, shared
 from tui.shell.standard_output import guard
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
@@ -77,7 +77,11 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
         ctx.default_map = {ctx.invoked_subcommand: given_before_the_command(ctx)}
         return
     if inline:
-        sys.exit(chat_inline(options))
+        if not are_terminals(sys.stdin, sys.stdout):
+            raise UsageError("--inline needs a terminal to type in. In a pipe, use: specchat ask")
+        from tui.inline.program import run
+
+        sys.exit(run(settings(options)))
     if not has_terminal():
         raise UsageError(
             "The chat needs a terminal that can place its cursor, and TERM to name it. "
@@ -90,19 +94,6 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
     app = SpecchatApp(layers.settings(), layers=layers)
     app.run()
     sys.exit(app.return_code)
-
-
-def chat_inline(options: dict[str, Any]) -> int:
-    """Chat in the terminal's own scrollback; return the exit code.
-
-    Raises:
-        UsageError: there is nobody to type.
-    """
-    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
-        raise UsageError("--inline needs a terminal to type in. In a pipe, use: specchat ask")
-    from tui.inline.program import run
-
-    return run(settings(options))
 
 
 def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
@@ -140,7 +131,8 @@ def main() -> None:
     except click.ClickException as error:
         _fail(_with_help(error), EXIT_CODES[UsageError])
     except SpecchatError as error:
-        _fail(str(error), exit_code(error))
+        codes = (code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+        _fail(str(error), next(codes, 1))
     except BrokenPipeError:  # the reader of the output is gone
         sys.exit(141)
     except Exception as error:
@@ -166,11 +158,6 @@ def _has_size(stream: int) -> bool:
         return 0 not in os.get_terminal_size(stream)
     except OSError:  # it is no terminal, or closed
         return False
-
-
-def exit_code(error: SpecchatError) -> int:
-    """Return the exit code that stands for an error."""
-    return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
 
 
 def _with_help(error: click.ClickException) -> str:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -26,14 +26,18 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def has_terminal() -> bool:
     """Return whether there is a terminal that can show a screen."""
-    streams = sys.stdin, sys.stdout, sys.stderr
     draws = os.environ.get("TERM", "") not in ("", "dumb", "unknown")
-    return draws and all(stream is not None and stream.isatty() for stream in streams)
+    return draws and are_terminals(sys.stdin, sys.stdout, sys.stderr)
 
 
 def can_ask() -> bool:
     """Return whether the user can be asked on a terminal."""
-    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    return are_terminals(sys.stdin, sys.stderr)
+
+
+def are_terminals(*streams: TextIO | None) -> bool:
+    """Return whether all streams are open, and each is a terminal."""
+    return all(stream is not None and stream.isatty() for stream in streams)
 
 
 class SettingParameter(click.ParamType[Value]):
@@ -62,16 +66,11 @@ class SettingParameter(click.ParamType[Value]):
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
-class ModelParameter(click.ParamType[str]):
-    """The name of a model."""
-
-    name = "model"
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Offer the known models."""
-        return _models(incomplete)
+def offer_models(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Offer the known models for an argument."""
+    return _models(incomplete)
 
 
 class NumberParameter(click.IntRange):
