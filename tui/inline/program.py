@@ -1,6 +1,7 @@
 """The program of `specchat --inline`: the chat, its commands and its prompt."""
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 
 from assistant.settings.settings import Settings
@@ -18,11 +19,8 @@ def run(settings: Settings) -> int:
     Raises:
         SpecchatError: there is no usable model, or no store.
     """
-    store = Store(database_path() if settings.save else None)
-    try:
+    with closing(Store(database_path() if settings.save else None)) as store:
         return asyncio.run(_run(settings, store))
-    finally:
-        store.close()
 
 
 async def _run(settings: Settings, store: Store) -> int:

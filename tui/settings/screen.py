@@ -71,7 +71,6 @@ class SettingsScreen(Dialog[None]):
     app = getters.app(Program)
 
     def __init__(self, layers: Layers, use: Callable[[Layers], None]) -> None:
-        """Show the settings in force."""
         super().__init__()
         self.now, self._use = layers, use
         self.list = OptionList(markup=False)

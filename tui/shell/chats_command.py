@@ -3,7 +3,7 @@
 import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -32,13 +32,10 @@ limit_option = click.option(
 def opened(*, make: bool = False) -> Iterator[Store]:
     """Open the store; without a file it is in memory, unless `make` creates one."""
     path = database_path()
-    store = Store(path if make or present(path) else None)
-    try:
+    with closing(Store(path if make or present(path) else None)) as store:
         if store.warning:
             click.echo(safe(store.warning), err=True)
         yield store
-    finally:
-        store.close()
 
 
 @click.group("chats", invoke_without_command=True)
@@ -155,11 +152,6 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
 
 
 def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
-    """Return the conversations in a file.
-
-    Raises:
-        StorageError: it cannot be imported; the text names it.
-    """
     name = getattr(file, "name", "<stdin>")
     try:
         data = file.read(MAX_IMPORT_BYTES + 1)

@@ -183,14 +183,9 @@ class EditSession:
         prefix: Sequence[str] = (),
         tried: AbstractSet[str] = frozenset(),
     ) -> Finished:
-        """Have the model write a part; lines that it leaves out unasked are put back.
+        """Have the model write a part after `prefix`; lines it leaves out unasked are put back.
 
-        Args:
-            rewrite: the part and the request.
-            request: of the whole answer.
-            printing: shows the lines written so far.
-            prefix: lines that the answer begins with.
-            tried: the names that were put back before.
+        `tried` are the names for which that was done before.
         """
         console, lines, back = self._console, [*prefix, ""], list[Restored]()
 

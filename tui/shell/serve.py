@@ -113,8 +113,8 @@ async def _serve(
         asyncio.get_running_loop().add_signal_handler(number, end.set)
     console.stop_with(end.set)
     console.stoppable = True  # a second Ctrl-C does not wait
-    usual, reads_ahead = settings.request(), lambda: settings.may_read_ahead
-    callbacks = _report, _log, reads_ahead
+    callbacks = _report, _log, lambda: settings.may_read_ahead
+    usual = settings.request()
     endpoint = Endpoint(console.engine, name, ready, usual, guard, *callbacks, strict)
     await listen(endpoint, listening, end, endpoint.stop)
 
@@ -137,11 +137,7 @@ def name_of(settings: Settings, setup: EngineArgs) -> str:
 
 
 def _address(host: str) -> str:
-    """Return the address to listen on; a host name would need a lookup.
-
-    Raises:
-        UsageError: it is not an address.
-    """
+    """Return the address to listen on; a host name would need a lookup."""
     with suppress(ValueError):
         return str(ip_address("127.0.0.1" if host == "localhost" else host.strip("[]")))
     raise UsageError(f"--host must be localhost or an address, such as 127.0.0.1: {host!r}")
