@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from assistant.request import ToolCall
 from assistant.session.unsent_text import OPEN
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
-from assistant.store.values import Attachment
-from tests import tiny
+from assistant.store.values import Attachment, StoredMessage
+from tests import ROOT, tiny
 from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 from tests.terminal.recording import customised
@@ -52,11 +53,28 @@ class Inline(Terminal):
     """The program, and a terminal that remembers what scrolls away."""
 
     def __init__(self, home: Path, *arguments: str, **options: Any) -> None:
-        super().__init__(home, "--inline", *arguments, *TINY, XTERM_VERSION="cuts", **options)
+        options = {"XTERM_VERSION": "cuts", "PYTHONPATH": str(ROOT), **options}
+        super().__init__(home, "--inline", *arguments, *TINY, **options)
         columns, lines = options.get("size", (100, 30))
         self._screen = self._all = pyte.HistoryScreen(columns, lines, history=100_000, ratio=1.0)
         self._stream = pyte.ByteStream(self._screen)
         OPENED.append(self)
+        self.shows(READY)
+
+    def enter(self, line: str, *texts: str) -> None:
+        """Type a line, and wait for what it brings up."""
+        self.press(f"{line}\r")
+        self.shows(*texts)
+
+    def go_on(self) -> None:
+        """Wait until an answer is under way."""
+        self.press("Go on\r")
+        self.streams()
+
+    def stop(self, *texts: str) -> None:
+        """Stop the answer, and wait for what is shown then."""
+        self.press(ESCAPE)
+        self.shows("stopped · ", *texts)
 
     @property
     def scrollback(self) -> list[str]:
@@ -85,14 +103,19 @@ def store_at(home: Path) -> Store:
     return Store(home / "home" / "chats.db")
 
 
+def messages(home: Path) -> list[StoredMessage]:
+    """Return the messages of the first conversation."""
+    with closing(store_at(home)) as store:
+        return [*store.path(1)]
+
+
 def stored(home: Path, answer: str, *files: Attachment, calls: Sequence[ToolCall] = ()) -> None:
     """Store a conversation, the first one, with this answer."""
-    store = store_at(home)
-    number = store.create("A chat")
-    question = ask(store, number, None, "The question", files)
-    begun = begin(store, number, question.id, "tiny")
-    end(store, begun.id, answer, stop="stop-token", tool_calls=tuple(calls))
-    store.close()
+    with closing(store_at(home)) as store:
+        number = store.create("A chat")
+        question = ask(store, number, None, "The question", files)
+        begun = begin(store, number, question.id, "tiny")
+        end(store, begun.id, answer, stop="stop-token", tool_calls=tuple(calls))
 
 
 def shown(text: str, width: int) -> list[str]:
@@ -104,17 +127,15 @@ def shown(text: str, width: int) -> list[str]:
 
 def test_the_scrollback_holds_the_stored_messages_once(tmp_path: Path, models: list[str]) -> None:
     terminal = Inline(tmp_path, *models, "--max-tokens", "150")
-    terminal.shows(READY)
     terminal.press("First\r")
     terminal.streams()
     terminal.press("Second\r")
     terminal.until(lambda _: sum(DONE in line for line in terminal.scrollback) == 2)
     lines = terminal.leave()
-    store = store_at(tmp_path)
-    first, answer, second, other = store.path(1)
+    first, answer, second, other = messages(tmp_path)
     assert (first.content, second.content) == ("First", "Second")
-    assert store.recall(OPEN) == "1"
-    store.close()
+    with closing(store_at(tmp_path)) as store:
+        assert store.recall(OPEN) == "1"
     begun = lines.index("› First")
     assert lines[0] == WELCOME
     expected = ["› First", *shown(answer.content, 100), None, "› Second"]
@@ -126,19 +147,14 @@ def test_the_scrollback_holds_the_stored_messages_once(tmp_path: Path, models: l
 
 def test_a_terminal_that_grows_shows_every_line_once(tmp_path: Path, slow: list[str]) -> None:
     terminal = Inline(tmp_path, *slow, size=(40, 30))
-    terminal.shows(READY)
-    terminal.press("Go on\r")
-    terminal.streams()
+    terminal.go_on()
     for size in ((60, 30), (75, 30), (100, 30)):
         terminal.resize(*size)
         some = terminal.text.count(BROKEN)
         terminal.until(lambda screen: screen.count(BROKEN) > some + 20)  # noqa: B023
-    terminal.press(ESCAPE)
-    terminal.shows("stopped", DONE)
+    terminal.stop(DONE)
     lines = terminal.leave()
-    store = store_at(tmp_path)
-    answer = store.path(1)[1].content
-    store.close()
+    answer = messages(tmp_path)[1].content
     begun, ended = lines.index("› Go on"), next(i for i, line in enumerate(lines) if DONE in line)
     text = "".join("".join(lines[begun + 1 : ended]).split())
     known = "".join("".join(shown(answer, 100)).split())
@@ -147,25 +163,38 @@ def test_a_terminal_that_grows_shows_every_line_once(tmp_path: Path, slow: list[
 
 def test_a_stop_keeps_the_answer_and_restores_the_queue(tmp_path: Path, slow: list[str]) -> None:
     terminal = Inline(tmp_path, *slow)
-    terminal.shows(READY)
-    terminal.press("Go on\r")
-    terminal.streams()
-    terminal.press("Later\r")
-    terminal.shows("1 waiting")
-    terminal.press(ESCAPE)
-    terminal.shows("stopped · ", f"{PROMPT}Later")
+    terminal.go_on()
+    terminal.enter("Later", "1 waiting")
+    terminal.stop(f"{PROMPT}Later")
     terminal.press("\x03")
     terminal.until(lambda screen: f"{PROMPT}Later" not in screen)
     assert any(BROKEN in line for line in terminal.leave())
+
+
+def test_an_editor_has_the_terminal_and_its_text_is_sent(tmp_path: Path, slow: list[str]) -> None:
+    editor, opened, closes = (tmp_path / name for name in ("editor", "opened", "closes"))
+    waits = f"touch {opened}; while [ ! -e {closes} ]; do sleep 0.1; done"
+    editor.write_text(f'#!/bin/sh\n{waits}; echo Later > "$1"')
+    editor.chmod(0o700)
+    terminal = Inline(tmp_path, *slow, VISUAL=str(editor))
+    terminal.go_on()
+    terminal.press("\x18\x05")  # Ctrl+X Ctrl+E
+    terminal.until(lambda _: opened.exists())
+    while terminal.read(0):
+        pass
+    assert not terminal.read(1.0)
+    closes.touch()
+    terminal.shows("1 waiting")
+    terminal.stop(f"{PROMPT}Later")
+    terminal.press("\x03")
+    terminal.leave()
 
 
 def test_a_conversation_is_opened_formatted_at_any_width(tmp_path: Path, models: list[str]) -> None:
     stored(tmp_path, MARKDOWN)
     for width in (40, 100):
         terminal = Inline(tmp_path, *models, size=(width, 30))
-        terminal.shows(READY)
-        terminal.press("/open 1\r")
-        terminal.shows("› The question", "two", "def f(x):")
+        terminal.enter("/open 1", "› The question", "two", "def f(x):")
         lines = terminal.leave()
         begun = lines.index("› The question") + 1
         known = shown(MARKDOWN, width)
@@ -177,15 +206,10 @@ def test_a_conversation_is_opened_formatted_at_any_width(tmp_path: Path, models:
 
 def test_an_answer_that_a_kill_ended_is_there_afterwards(tmp_path: Path, slow: list[str]) -> None:
     terminal = Inline(tmp_path, *slow)
-    terminal.shows(READY)
-    terminal.press("Go on\r")
-    terminal.streams()
-    store = store_at(tmp_path)
-    terminal.until(lambda _: BROKEN in store.path(1)[-1].content)
-    store.close()
+    terminal.go_on()
+    terminal.until(lambda _: BROKEN in messages(tmp_path)[-1].content)
     terminal.close()
     again = Inline(tmp_path, *slow)
-    again.shows(READY)
     again.press("\x1b[A")
     again.shows(f"{PROMPT}Go on")
     again.press("\x03/open 1\r")
@@ -195,12 +219,10 @@ def test_an_answer_that_a_kill_ended_is_there_afterwards(tmp_path: Path, slow: l
 
 def test_a_long_paste_is_attached(tmp_path: Path, models: list[str]) -> None:
     terminal = Inline(tmp_path, *models, "--max-tokens", "5")
-    terminal.shows(READY)
     terminal.paste("\n".join(f"line {number}" for number in range(400)))
     terminal.shows("Attached to the next question: pasted text 1")
     terminal.paste("a\nb")
-    terminal.press("\r")
-    terminal.shows("› a", "  with pasted text 1", "The question takes", f"{PROMPT}a")
+    terminal.enter("", "› a", "  with pasted text 1", "The question takes", f"{PROMPT}a")
     terminal.press("\x03")
     terminal.leave()
     assert len("a\nb") < LONG_PASTE
@@ -212,31 +234,22 @@ def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[s
     file = tmp_path / "file.txt"
     file.write_text(old)
     stored(tmp_path, f"```txt\n{new}```\n", Attachment("file.txt", old.rstrip("\n")))
-    place = {"cwd": tmp_path, "PYTHONPATH": str(Path.cwd())}
-    terminal = Inline(tmp_path, *models, "--max-tokens", "5", **place)
-    terminal.shows(READY)
-    terminal.press("/open 1\r")
-    terminal.shows("/apply writes it to file.txt.")
-    terminal.press("/apply\r")
-    terminal.shows("-line 3", "+line three", "Write it?")
-    terminal.press("\r")
-    terminal.shows("Not written.")
+    terminal = Inline(tmp_path, *models, "--max-tokens", "5", cwd=tmp_path)
+    terminal.enter("/open 1", "/apply writes it to file.txt.")
+    terminal.enter("/apply", "-line 3", "+line three", "Write it?")
+    terminal.enter("", "Not written.")
     assert file.read_text() == old
     terminal.press("/apply\r")
     terminal.until(lambda screen: screen.count("Write it?") == 2)
-    terminal.press("y\r")
-    terminal.shows("Written: file.txt.")
+    terminal.enter("y", "Written: file.txt.")
     assert file.read_text() == new
-    terminal.press("/undo\r")
-    terminal.shows("as it was")
+    terminal.enter("/undo", "as it was")
     assert file.read_text() == old
     terminal.until(lambda screen: screen.count("Attached to the next question: file.txt") == 2)
-    terminal.press("Next\r")
-    terminal.shows("› Next", "  with file.txt", DONE)
+    terminal.enter("Next", "› Next", "  with file.txt", DONE)
     terminal.leave()
-    store = store_at(tmp_path)
-    assert store.path(1)[2].attachments == (Attachment("file.txt", old.rstrip("\n")),)
-    store.close()
+    attached = Attachment("file.txt", old.rstrip("\n"))
+    assert messages(tmp_path)[2].attachments == (attached,)
 
 
 SLOW_COMPLETION = """
@@ -252,11 +265,9 @@ SlashCommands.get_completions = slowly
 
 def test_enter_sends_while_completions_are_looked_for(tmp_path: Path, models: list[str]) -> None:
     terminal = Inline(tmp_path, *models, **customised(tmp_path, SLOW_COMPLETION))
-    terminal.shows(READY)
     terminal.press("/new")
     terminal.shows(f"{PROMPT}/new")
-    terminal.press("\r")
-    terminal.shows("A new conversation.")
+    terminal.enter("", "A new conversation.")
     terminal.leave()
 
 
@@ -264,33 +275,27 @@ def test_a_name_after_an_at_sign_is_attached_or_text(tmp_path: Path, models: lis
     (tmp_path / "file.txt").write_text("blue")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "air.md").write_text("Zeppelins are moored at dusk.")
-    place = {"cwd": tmp_path, "PYTHONPATH": str(Path.cwd())}
-    terminal = Inline(tmp_path, *models, "--max-tokens", "5", **place)
-    terminal.shows(READY)
-    terminal.press(f"Meet @ noon, @{'a' * 300}, read @file.txt.\r")
-    terminal.shows("› Meet @ noon", "  with file.txt", DONE)
-    terminal.press("/attach notes\r")
-    terminal.shows("Attached to the next question: notes/")
-    terminal.press("/attach\r")
-    terminal.shows("Nothing is attached.")
+    terminal = Inline(tmp_path, *models, "--max-tokens", "5", cwd=tmp_path)
+    question = f"Meet @ noon, @{'a' * 300}, read @file.txt."
+    terminal.enter(question, "› Meet @ noon", "  with file.txt", DONE)
+    terminal.enter("/attach notes", "Attached to the next question: notes/")
+    terminal.enter("/attach", "Nothing is attached.")
     terminal.press("More\r")
     terminal.until(lambda screen: screen.count(DONE) == 2)
     assert "  with notes/" not in terminal.text
     terminal.press("Where are zeppelins moored, by @notes?\r")  # which waits until it is read
     terminal.until(lambda screen: screen.count(DONE) == 3)
-    terminal.press(f"/open {'9' * 30}\r")
-    terminal.shows("notes/ can be asked about: 1 file.", "There is no conversation 9999")
+    terminal.enter(f"/open {'9' * 30}", "There is no conversation 9999")
+    terminal.shows("notes/ can be asked about: 1 file.")
     terminal.leave()
-    *_, question, _ = store_at(tmp_path).path(1)
-    assert [file.title for file in question.attachments] == ["notes/", "[1] notes/air.md:1"]
+    *_, about, _ = messages(tmp_path)
+    assert [file.title for file in about.attachments] == ["notes/", "[1] notes/air.md:1"]
 
 
 def test_no_conversation_is_opened_during_an_answer(tmp_path: Path, slow: list[str]) -> None:
     stored(tmp_path, MARKDOWN)
     terminal = Inline(tmp_path, *slow)
-    terminal.shows(READY)
-    terminal.press("Go on\r")
-    terminal.streams()
+    terminal.go_on()
 
     def refused(times: int) -> None:
         terminal.until(lambda _: "".join(terminal.scrollback).count("Esc stops the") >= times)
@@ -299,10 +304,8 @@ def test_no_conversation_is_opened_during_an_answer(tmp_path: Path, slow: list[s
     refused(1)
     terminal.press("/new\r")
     refused(2)
-    terminal.press(ESCAPE)
-    terminal.shows("stopped · ")
-    terminal.press("/open 1\r")
-    terminal.shows("› The question")
+    terminal.stop()
+    terminal.enter("/open 1", "› The question")
     terminal.leave()
 
 
@@ -317,26 +320,18 @@ def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
     config.write_text(f'[tools]\nfolders = ["{folder}"]\n')
     arguments = ["--target", str(target), "--draft", "none", "--ctx", "8192", "--max-tokens", "5"]
     terminal = Inline(tmp_path, *arguments)
-    terminal.shows(READY)
-    terminal.press("/open 1\r")
-    terminal.shows("Tool call: files__read", str(folder), "Run it?")
-    terminal.press("y\r")
-    terminal.shows("▸ complete: ", DONE)
+    terminal.enter("/open 1", "Tool call: files__read", str(folder), "Run it?")
+    terminal.enter("y", "▸ complete: ", DONE)
     terminal.leave()
-    store = store_at(tmp_path)
-    assert "the rent is due" in store.path(1)[2].content
-    store.close()
+    assert "the rent is due" in messages(tmp_path)[2].content
 
 
 def test_control_characters_are_shown_and_not_obeyed(tmp_path: Path, models: list[str]) -> None:
     evil = "\x1b[2J\x1b]52;c;ZXZpbA==\x07 gone\u202e"
     stored(tmp_path, f"{evil}\n\n```{evil}\n{evil}\n```", Attachment(evil, evil))
     terminal = Inline(tmp_path, *models)
-    terminal.shows(READY)
-    terminal.press("/open 1\r")
-    terminal.shows("› The question", "␛[2J␛]52;c;ZXZpbA==␇ gone")
-    terminal.press("/copy code\r/chats ␛\r")
-    terminal.shows("Copied", "There are no such conversations.")
+    terminal.enter("/open 1", "› The question", "␛[2J␛]52;c;ZXZpbA==␇ gone")
+    terminal.enter("/copy code\r/chats ␛", "Copied", "There are no such conversations.")
     terminal.leave()
     assert b"\x1b[2J" not in terminal.seen
     assert b"\x1b]52;c;ZXZpbA==" not in terminal.seen
@@ -348,17 +343,13 @@ def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
     tmp_path: Path, models: list[str], leaves: str | int
 ) -> None:
     terminal = Inline(tmp_path, *models)
-    terminal.shows(READY)
-    terminal.press("Go on\r")
-    terminal.streams()
+    terminal.go_on()
     if isinstance(leaves, str):
         terminal.press(leaves)
     else:
         terminal.process.send_signal(leaves)
     assert terminal.end() == (0 if leaves == CTRL_D else 128 + signal.SIGTERM)
-    store = store_at(tmp_path)
-    answer = store.path(1)[1].content
-    store.close()
+    answer = messages(tmp_path)[1].content
     lines = [line for line in terminal.scrollback if line]
     known = shown(answer, 100)
     begun = lines.index("› Go on") + 1
@@ -379,18 +370,14 @@ def test_a_failed_command_says_why_and_the_chat_continues(
     tmp_path: Path, models: list[str], refused: dict[str, str]
 ) -> None:
     terminal = Inline(tmp_path, *models, "--max-tokens", "5")
-    terminal.shows(READY)
     for command, reason in refused.items():
-        terminal.press(f"{command}\r")
-        terminal.shows(reason)
-    terminal.press("Go on\r")
-    terminal.shows("› Go on", DONE)
+        terminal.enter(f"{command}", reason)
+    terminal.enter("Go on", "› Go on", DONE)
     terminal.leave()
 
 
 def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:
     terminal = Inline(tmp_path, *models, "--max-tokens", "30", TERM="dumb")
-    terminal.shows(READY)
     terminal.press("Go on\n")
     terminal.shows("› Go on", DONE)
     terminal.press("/quit\n")

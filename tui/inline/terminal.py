@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
 from prompt_toolkit.filters import Condition, has_focus
@@ -74,7 +75,7 @@ class InlineTerminal:
             complete_in_thread=True,
             reserve_space_for_menu=MENU,
             history=history,
-            key_bindings=self._keys(enter),
+            key_bindings=self._keys(),
             prompt_continuation=" " * len(PROMPT),
             color_depth=_depth(),
             output=output,
@@ -82,6 +83,15 @@ class InlineTerminal:
             enable_open_in_editor=True,
             erase_when_done=True,
         )
+
+        def accept(buffer: Buffer) -> bool:
+            text = buffer.text
+            buffer.reset(append_to_history=bool(text.strip()))
+            enter(text)
+            return True  # what it holds now stays
+
+        # Enter and Ctrl+X Ctrl+E, the editor, call it; that of prompt_toolkit would leave the chat.
+        self._session.default_buffer.accept_handler = accept
         renderer = self._session.app.renderer
         self._session.app.before_render += lambda _: self._print_finished()
         self._session.app.after_render += lambda _: self._note_drawn()
@@ -163,7 +173,7 @@ class InlineTerminal:
     def _note_drawn(self) -> None:
         self._drawn = self._drawing
 
-    def _keys(self, enter: Callable[[str], None]) -> KeyBindings:
+    def _keys(self) -> KeyBindings:
         keys, chat = KeyBindings(), self._chat
         busy, typing = Condition(lambda: chat.busy), has_focus(DEFAULT_BUFFER)
 
@@ -172,10 +182,8 @@ class InlineTerminal:
             buffer = event.current_buffer
             if (menu := buffer.complete_state) and menu.current_completion:
                 buffer.complete_state = None
-                return
-            text = buffer.text
-            buffer.reset(append_to_history=bool(text.strip()))
-            enter(text)
+            else:
+                buffer.validate_and_handle()
 
         @keys.add("escape", "enter")
         @keys.add("c-j")
