@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
 
 import gguf
 import pytest
@@ -29,6 +28,7 @@ from tests.assistant.store.conversations import talk
 from tests.assistant.tools import toolboxes
 from tests.patience import WAIT_S
 from tests.terminal.terminal import ESCAPE, QUIT, READY, F, opened, streaming
+from tests.tui.shell.program import run_apart
 from tests.tui.shell.serving import complete, head, serving
 
 pytestmark = pytest.mark.thorough
@@ -163,17 +163,12 @@ def test_a_draft_that_is_no_draft_leaves_plain_answers(tmp_path: Path, damage: s
         draft.mkdir()
     else:
         tiny.write(draft, seed=3, words=("other", "words"))
-    done = shell("ask", "Hi", "--target", target, "--draft", draft, "--max-tokens", "5")
-    assert "Traceback" not in done.stderr
-    assert done.returncode in (0, 3)
-    assert done.stdout or str(draft) in done.stderr
-
-
-def shell(*arguments: object, **options: Any) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", "from tui.__main__ import main; main()", *map(str, arguments)]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    options = {**streams, "cwd": ROOT, "timeout": WAIT_S, **options}
-    return subprocess.run(command, check=False, text=True, **options)
+    code, out, err = run_apart(
+        "ask", "Hi", "--target", target, "--draft", draft, "--max-tokens", "5"
+    )
+    assert "Traceback" not in err
+    assert code in (0, 3)
+    assert out or str(draft) in err
 
 
 def without_privileges() -> None:
@@ -184,14 +179,15 @@ def without_privileges() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux to obey permissions")
 @pytest.mark.parametrize("mode", [0o000, 0o500])
-def test_a_home_that_is_closed_is_one_sentence(home: Path, mode: int) -> None:
+def test_a_home_that_is_closed_is_one_sentence(tmp_path: Path, home: Path, mode: int) -> None:
+    (chats := tmp_path / "chats.jsonl").write_text('{"specchat": 1}')
     home.mkdir()
     home.chmod(mode)
-    done = shell("chats", "import", "-", input='{"specchat": 1}', preexec_fn=without_privileges)
+    code, _, err = run_apart("chats", "import", chats, preexec_fn=without_privileges)
     home.chmod(0o700)
-    assert done.returncode == 4
-    assert str(home) in done.stderr
-    assert "Traceback" not in done.stderr
+    assert code == 4
+    assert str(home) in err
+    assert "Traceback" not in err
 
 
 @pytest.fixture

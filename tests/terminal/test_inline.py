@@ -1,8 +1,6 @@
 """`specchat --inline`: the chat in the terminal's own scrollback."""
 
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,10 +16,9 @@ from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment, StoredMessage
 from tests import ROOT, tiny
-from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 from tests.terminal.recording import customised
-from tests.terminal.terminal import BROKEN, DONE, ESCAPE, TINY, Terminal, shell
+from tests.terminal.terminal import BROKEN, DONE, ESCAPE, TINY, Terminal
 from tui.inline.chat import WELCOME
 from tui.inline.program import is_vi
 from tui.inline.terminal import LONG_PASTE, PROMPT
@@ -386,16 +383,6 @@ def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]
     assert terminal.process.returncode == 0
     assert b"\x1b" not in terminal.seen
     terminal.close()
-
-
-def test_a_pipe_is_refused_and_ask_named(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tui", "--inline"]
-    done = subprocess.run(
-        command, input="hi", capture_output=True, text=True, env=shell(tmp_path), timeout=WAIT_S,
-        check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "specchat ask" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from models.slim import slim_draft
 from tests import tiny
 from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
-from tests.scripts import printed
 from tests.tui.shell.program import invoke
 from tui.models.command import models
 from tui.models.facts import lines_fetchable
@@ -234,11 +233,3 @@ def test_ctrl_c_is_said_to_keep_what_has_arrived(here, toy, monkeypatch):
     result = CliRunner().invoke(models, ["pull", "toy"])
     assert result.exit_code
     assert "Stopped. The downloaded part is kept" in result.stderr
-
-
-def test_the_command_brings_no_heavy_library_along():
-    printed(
-        "import sys, tui.models.command\n"
-        "heavy = {'huggingface_hub', 'llama_cpp', 'numpy', 'textual', 'rich.progress'}\n"
-        "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()"
-    )

@@ -114,6 +114,7 @@ LONG = "a" * 300  # a path at which looking is an error, as in a folder that may
         (["ask", "hi", "--target", "no/such/model.gguf"], 3, "There is no file"),
         (["ask", "hi", "--target", __file__], 3, "is not a GGUF"),
         ([], 2, "needs a terminal"),
+        (["--inline"], 2, "needs a terminal to type in. In a pipe, use: specchat ask"),
     ],
 )
 def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):

@@ -55,7 +55,9 @@ def edit(tmp_path, monkeypatch):
     monkeypatch.chdir(work)
     Path("file.txt").write_text(OLD)
 
-    def run(*arguments, answers=(NEW,), keys="", stop=Stop.STOP_STRING, stdin=None, getchar=None):
+    def run(
+        *arguments, answers=(NEW,), keys="", stop=Stop.STOP_STRING, stdin=None, getchar=None, code=0
+    ):
         script.texts, script.stop = chain(answers, repeat("")), stop
         script.requests.clear()
         pressed = iter(keys)
@@ -63,7 +65,9 @@ def edit(tmp_path, monkeypatch):
         monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
         monkeypatch.setattr(edit_command, "can_ask", lambda: bool(keys or getchar))
         fixed = ("--target", str(target), "--draft", "none", "--ctx", "4000", "--max-tokens", "2")
-        return CliRunner().invoke(edit_command.edit, [*fixed, *arguments], input=stdin)
+        done = CliRunner().invoke(edit_command.edit, [*fixed, *arguments], input=stdin)
+        assert done.exit_code == code, done.output
+        return done
 
     run.requests = script.requests
     return run
@@ -71,12 +75,11 @@ def edit(tmp_path, monkeypatch):
 
 def test_an_allowed_edit_is_written_and_can_be_undone(edit):
     done = edit("file.txt", "spell 9", keys="y")
-    assert done.exit_code == 0, done.output
     assert Path("file.txt").read_text() == f"{NEW}\n"
     assert "-line 9\n+line nine\n+line ten\n" in done.stderr
     assert "+2 −1 lines" in done.stderr
     assert done.stdout == ""
-    assert edit("--undo", "file.txt").exit_code == 0
+    edit("--undo", "file.txt")
     assert Path("file.txt").read_text() == OLD
 
 
@@ -99,18 +102,26 @@ def test_on_a_small_terminal_how_far_it_is_stays_in_sight():
 
 @pytest.mark.parametrize("keys", ["n", "?q", "x\x1b", "\r\x04"])
 def test_a_refused_edit_is_not_written(edit, keys):
-    assert edit("file.txt", "spell 9", keys=keys).exit_code == 0
+    edit("file.txt", "spell 9", keys=keys)
     assert Path("file.txt").read_text() == OLD
 
 
-def test_a_new_version_is_edited_before_it_is_written(edit, monkeypatch):
-    def edit_file(path):
-        path.write_text(path.read_text().replace("nine", "NINE"))
-        return ""
+@pytest.fixture
+def editor(monkeypatch):
+    """Make a function the user's editor: it changes the text of a file."""
 
-    monkeypatch.setattr(module, "edit_file", edit_file)
+    def use(change):
+        def edit_file(path):
+            path.write_text(change(path.read_text()))
+
+        monkeypatch.setattr(module, "edit_file", edit_file)
+
+    return use
+
+
+def test_a_new_version_is_edited_before_it_is_written(edit, editor):
+    editor(lambda text: text.replace("nine", "NINE"))
     done = edit("file.txt", "spell 9", keys="ey")
-    assert done.exit_code == 0, done.output
     assert "+line NINE" in done.stderr
     assert Path("file.txt").read_text() == f"{NEW}\n".replace("nine", "NINE")
 
@@ -119,7 +130,6 @@ def test_a_new_version_is_edited_before_it_is_written(edit, monkeypatch):
 def test_a_file_ruined_by_an_editor_leaves_the_new_version_to_be_written(edit, monkeypatch, change):
     monkeypatch.setattr(module, "edit_file", lambda path: change(path) and "")
     done = edit("file.txt", "spell 9", keys="ey")
-    assert done.exit_code == 0, done.output
     assert Path("file.txt").read_text() == f"{NEW}\n"
     assert ("No such file" in done.stderr) or ("is not text" in done.stderr)
 
@@ -146,7 +156,6 @@ def test_nothing_that_is_printed_commands_a_terminal(monkeypatch):
 
 def test_a_patch_is_printed_and_nothing_written(edit):
     done = edit("file.txt", "spell 9", "--diff")
-    assert done.exit_code == 0, done.output
     assert Path("file.txt").read_text() == OLD
     subprocess.run(["patch", "-p1"], input=done.stdout, text=True, check=True, capture_output=True)
     assert Path("file.txt").read_text() == f"{NEW}\n"
@@ -154,7 +163,6 @@ def test_a_patch_is_printed_and_nothing_written(edit):
 
 def test_standard_input_becomes_standard_output(edit):
     done = edit("-", "spell 9", stdin=OLD)
-    assert done.exit_code == 0, done.output
     assert done.stdout == f"{NEW}\n"
     done = edit("-", "spell 9", "--diff", stdin=OLD)
     assert "-line 9\n+line nine\n" in done.stdout
@@ -176,21 +184,19 @@ FENCED = "# Tool\n\n```sh\ntool\n```\n\nend\n"
 )
 def test_the_end_of_a_block_and_blank_lines_are_no_part_of_a_file(edit, name, old, answer, new):
     Path("a.py").write_text(old)
-    done = edit(name, "x", "--yes", answers=[answer], stop=Stop.STOP_TOKEN)
-    assert done.exit_code == 0, done.output
+    edit(name, "x", "--yes", answers=[answer], stop=Stop.STOP_TOKEN)
     assert Path("a.py").read_text() == new
 
 
 @pytest.mark.parametrize(("name", "answer"), [("a.md", "</file>"), ("a.py", "```")])
 def test_an_answer_that_only_ends_its_block_is_empty(edit, name, answer):
     Path(name).write_text(OLD)
-    done = edit(name, "delete it", "--yes", answers=[answer], stop=Stop.STOP_TOKEN)
+    done = edit(name, "delete it", "--yes", answers=[answer], stop=Stop.STOP_TOKEN, code=1)
     assert "it is empty" in str(done.exception)
 
 
 def test_only_a_part_is_rewritten_and_the_rest_is_there_to_read(edit):
-    done = edit("file.txt:10-11", "spell them", "--yes", answers=["nine\nten"])
-    assert done.exit_code == 0, done.output
+    edit("file.txt:10-11", "spell them", "--yes", answers=["nine\nten"])
     assert Path("file.txt").read_text() == OLD.replace("line 9\nline 10\n", "nine\nten\n")
     (request,) = edit.requests
     question, begun = request.messages[-2:]
@@ -212,8 +218,7 @@ def test_only_a_part_is_rewritten_and_the_rest_is_there_to_read(edit):
     ],
 )
 def test_a_fragment_is_named_and_never_written_unasked(edit, answer, stop, why):
-    done = edit("file.txt", "spell 9", "--yes", answers=[answer], stop=stop)
-    assert done.exit_code == 1
+    done = edit("file.txt", "spell 9", "--yes", answers=[answer], stop=stop, code=1)
     assert why in str(done.exception)
     done = edit("file.txt", "spell 9", keys="n", answers=[answer] * 2, stop=stop)
     assert f"This is only a fragment: {why}" in done.stderr
@@ -232,7 +237,7 @@ BROKEN = [
 @pytest.mark.parametrize(("answer", "why"), BROKEN)
 def test_a_broken_edit_is_reported_first_and_written_unasked_only_by_force(edit, answer, why):
     Path("a.py").write_text(f"{WHOLE}LAST = 1\n")
-    done = edit("a.py:1-9", "add type hints", "--yes", answers=[answer])
+    done = edit("a.py:1-9", "add type hints", "--yes", answers=[answer], code=1)
     assert str(done.exception).startswith("a.py stays as it is; --force writes it anyway. ")
     assert why in str(done.exception)
     assert Path("a.py").read_text() == f"{WHOLE}LAST = 1\n"
@@ -242,7 +247,6 @@ def test_a_broken_edit_is_reported_first_and_written_unasked_only_by_force(edit,
     assert "of guesses right" not in above
     assert "tokens" in below
     done = edit("a.py:1-9", "add type hints", "--yes", "--force", answers=[answer] * 3)
-    assert done.exit_code == 0, done.output
     assert Path("a.py").read_text() == answer.rstrip("\n") + "\nLAST = 1\n"
 
 
@@ -279,15 +283,14 @@ def test_lines_left_out_unasked_are_put_back_and_the_answer_goes_on(edit, answer
 
 
 def test_to_insist_where_somebody_is_asked_is_a_usage_error(edit):
-    done = edit("file.txt", "spell 9", "--force", keys="y")
+    done = edit("file.txt", "spell 9", "--force", keys="y", code=1)
     assert "--force goes with --yes or --diff" in str(done.exception)
     assert not edit.requests
 
 
 def test_each_of_several_files_is_decided_on_its_own(edit):
     Path("other.txt").write_text(OLD)
-    done = edit("file.txt", "other.txt", "spell 9", answers=[NEW, NEW], keys="ny")
-    assert done.exit_code == 0, done.output
+    edit("file.txt", "other.txt", "spell 9", answers=[NEW, NEW], keys="ny")
     assert Path("file.txt").read_text() == OLD
     assert Path("other.txt").read_text() == f"{NEW}\n"
 
@@ -297,28 +300,27 @@ PARTS = OLD.replace("line 2\n", "two\n2\n").replace("line 9\n", "nine\n")
 
 def test_parts_of_a_file_are_rewritten_from_below_and_decided_each_on_its_own(edit):
     named = ("file.txt:3", "file.txt:10", "spell them")
-    done = edit(*named, answers=["nine", "two\n2"], keys="yy")
-    assert done.exit_code == 0, done.output
+    edit(*named, answers=["nine", "two\n2"], keys="yy")
     assert "line 9\n```" in edit.requests[0].messages[-2].content
     assert "nine\n" in edit.requests[1].messages[-2].content
     assert Path("file.txt").read_text() == PARTS
-    assert edit("--undo", "file.txt").exit_code == 0
+    edit("--undo", "file.txt")
     assert Path("file.txt").read_text() == OLD
-    assert edit(*named, answers=["nine", "two\n2"], keys="ny").exit_code == 0
+    edit(*named, answers=["nine", "two\n2"], keys="ny")
     assert Path("file.txt").read_text() == PARTS.replace("nine\n", "line 9\n")
 
 
 @pytest.mark.parametrize("other", ["file.txt", "file.txt:4-9", "file.txt:1-4", "./file.txt:4"])
 def test_parts_that_overlap_are_refused(edit, other):
-    done = edit("file.txt:4", "file.txt:1-2", other, "x", "--yes", answers=[NEW] * 3)
+    done = edit("file.txt:4", "file.txt:1-2", other, "x", "--yes", answers=[NEW] * 3, code=1)
     assert "overlap at line" in str(done.exception)
     assert not edit.requests
 
 
 def test_parts_of_a_file_make_one_patch_and_go_back_together(edit):
     named = ("file.txt:3", "file.txt:10", "spell them")
-    done = edit(*named, "--yes", "--check", "grep -q two file.txt; false", answers=["nine", "two"])
-    assert done.exit_code == 1, done.output
+    check = "grep -q two file.txt; false"
+    edit(*named, "--yes", "--check", check, answers=["nine", "two"], code=1)
     assert Path("file.txt").read_text() == OLD
     done = edit(*named, "--diff", answers=["nine", "two\n2"])
     assert done.stdout.count("+++ b/file.txt") == 1
@@ -327,21 +329,16 @@ def test_parts_of_a_file_make_one_patch_and_go_back_together(edit):
     assert Path("file.txt").read_text() == PARTS
 
 
-def test_parts_above_what_was_changed_in_the_editor_are_not_guessed(edit, monkeypatch):
-    def edit_file(path):
-        path.write_text("first\n" + path.read_text())
-        return ""
-
-    monkeypatch.setattr(module, "edit_file", edit_file)
-    done = edit("file.txt:3", "file.txt:10", "x", answers=["nine", "two"], keys="ey")
+def test_parts_above_what_was_changed_in_the_editor_are_not_guessed(edit, editor):
+    editor("first\n{}".format)
+    done = edit("file.txt:3", "file.txt:10", "x", answers=["nine", "two"], keys="ey", code=1)
     assert str(done.exception) == "file.txt was changed above line 3 in the editor."
     assert Path("file.txt").read_text() == "first\n" + OLD.replace("line 9\n", "nine\n")
 
 
 def test_a_fragment_keeps_no_other_file_from_being_written(edit):
     Path("other.txt").write_text(OLD)
-    done = edit("file.txt", "other.txt", "spell 9", "--yes", answers=["", NEW])
-    assert done.exit_code == 1
+    done = edit("file.txt", "other.txt", "spell 9", "--yes", answers=["", NEW], code=1)
     assert str(done.exception) == (
         "file.txt stays as it is; --force writes it anyway. This is only a fragment: it is empty."
     )
@@ -349,21 +346,18 @@ def test_a_fragment_keeps_no_other_file_from_being_written(edit):
     assert Path("other.txt").read_text() == f"{NEW}\n"
 
 
-def test_a_fragment_stays_one_until_it_is_edited(edit, monkeypatch):
+def test_a_fragment_stays_one_until_it_is_edited(edit, editor):
     texts = iter(["", "more"])
-    monkeypatch.setattr(
-        module, "edit_file", lambda path: path.write_text(path.read_text() + next(texts)) and ""
-    )
+    editor(lambda text: text + next(texts))
     done = edit("file.txt", "spell 9", keys="een", stop=Stop.LENGTH)
-    asked = [line for line in done.stderr.splitlines() if "y yes" in line]
-    assert ["fragment" in line for line in asked] == [True, True, False]
+    questions = [line for line in done.stderr.splitlines() if "y yes" in line]
+    assert ["fragment" in line for line in questions] == [True, True, False]
 
 
 @pytest.mark.parametrize("save", ["--save", "--no-save"])
 @pytest.mark.parametrize(("check", "code"), [("grep -q nine file.txt", 0), ("false", 1)])
 def test_an_edit_that_fails_the_check_is_undone(edit, check, code, save):
-    done = edit("file.txt", "spell 9", "--yes", "--check", check, save)
-    assert done.exit_code == code, done.output
+    edit("file.txt", "spell 9", "--yes", "--check", check, save, code=code)
     assert Path("file.txt").read_text() == (OLD if code else f"{NEW}\n")
 
 
@@ -380,8 +374,7 @@ FORMATTED = f"{NEW}\n".replace("nine", "Nine")
     ],
 )
 def test_a_check_that_changes_the_file_and_fails_loses_no_version(edit, check, save, now, message):
-    done = edit("file.txt", "spell 9", "--yes", "--check", check, save)
-    assert done.exit_code == 1, done.output
+    done = edit("file.txt", "spell 9", "--yes", "--check", check, save, code=1)
     assert message in done.stderr
     if now is not None:
         assert Path("file.txt").read_text() == now
@@ -389,13 +382,12 @@ def test_a_check_that_changes_the_file_and_fails_loses_no_version(edit, check, s
         aside = done.stderr.split("before the edit is in ")[1].split()[0].removesuffix(".")
         assert Path(aside).read_text() == OLD
     else:
-        assert edit("--undo", "file.txt").exit_code == 0
+        edit("--undo", "file.txt")
         assert Path("file.txt").read_text() == (FORMATTED if "sed" in check else f"{NEW}\n")
 
 
 def test_a_check_that_removes_the_folder_and_fails_loses_no_version(edit, tmp_path):
-    done = edit("file.txt", "spell 9", "--yes", "--check", "rm -r ../work; false")
-    assert done.exit_code == 1
+    done = edit("file.txt", "spell 9", "--yes", "--check", "rm -r ../work; false", code=1)
     assert "The version before the edit is in" in done.stderr
     (saved,) = tmp_path.glob("tmp*/file.txt")
     assert saved.read_text() == OLD
@@ -408,14 +400,13 @@ def test_a_check_that_is_stopped_has_failed(edit, monkeypatch, keys):
 
     monkeypatch.setattr(subprocess, "run", stopped)
     yes = [] if keys else ["--yes"]
-    done = edit("file.txt", "spell 9", *yes, "--check", "sleep 99", keys=keys, stdin="y\n")
-    assert done.exit_code == 1, done.output
+    edit("file.txt", "spell 9", *yes, "--check", "sleep 99", keys=keys, stdin="y\n", code=1)
     assert Path("file.txt").read_text() == OLD
 
 
 def test_the_name_of_a_file_commands_no_terminal(edit):
     Path("file.txt").rename(name := "a\x1b[31mb")
-    done = edit(name, "spell 9", "--check", "false", keys="y", stdin="n\n")
+    done = edit(name, "spell 9", "--check", "false", keys="y", stdin="n\n", code=1)
     assert "Undo the change to a␛[31mb?" in done.stderr
     assert "\x1b" not in done.output
 
@@ -431,7 +422,7 @@ def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edi
         Path("file.txt").write_text("newest")
         return "y"
 
-    done = edit("file.txt", "spell", getchar=press)
+    done = edit("file.txt", "spell", getchar=press, code=1)
     assert "changed meanwhile" in str(done.exception)
     assert Path("file.txt").read_text() == "newest"
     aside = Path(str(done.exception).rpartition("The new version is in ")[2].removesuffix("."))
@@ -447,17 +438,16 @@ def test_a_new_version_that_no_place_takes_is_lost_with_the_reason(edit, monkeyp
 
     monkeypatch.setattr(module.tempfile, "mkdtemp", full)
     monkeypatch.setattr(module.kept_versions, "write", refuse)
-    (message,) = edit("file.txt", "spell 9", "--yes").exception.args
+    (message,) = edit("file.txt", "spell 9", "--yes", code=1).exception.args
     assert message == "Refused. The new version cannot be kept elsewhere either (no room)."
 
 
 def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
     Path("file.txt").write_text("many words here\n" * 1000)
-    done = edit("file.txt", "spell", "--yes")
+    done = edit("file.txt", "spell", "--yes", code=1)
     assert "file.txt:10-40" in str(done.exception)
     assert not edit.requests
     done = edit("file.txt:500-502", "spell", "--yes", answers=["few"])
-    assert done.exit_code == 0, done.output
     shown = edit.requests[0].messages[-2].content
     assert 10 < shown.count("many words here") < 1000
 

@@ -30,17 +30,6 @@ def test_typed_and_piped_text_survives_a_locale_of_ascii(target, tmp_path):
     assert "√ and ü\n\ngrößer ∑" in out
 
 
-@pytest.mark.parametrize("endless", [["cat", "/dev/zero"], ["yes", "a line of text"]], ids=str)
-def test_standard_output_without_an_end_is_a_sentence(endless):
-    given = subprocess.Popen(endless, stdout=subprocess.PIPE)
-    code, out, err = run_apart("ask", "hi", stdin=given.stdout)
-    given.kill()
-    given.stdout.close()
-    given.wait()
-    assert (code, out) == (2, "")
-    assert "Standard input has more than 10 MB, or no end" in err
-
-
 def test_as_much_as_can_be_sent_is_read(monkeypatch):
     for size in (LIMIT, LIMIT + 1):
         reader = subprocess.Popen(["head", "-c", str(size), "/dev/zero"], stdout=subprocess.PIPE)
