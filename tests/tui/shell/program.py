@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -108,6 +109,11 @@ def run(
             code = end.code or 0
     assert isinstance(code, int)
     return code, printed.getvalue().decode(), errors.getvalue().decode()
+
+
+def ask(target: Path, *arguments: object, **options) -> tuple[int, str, str]:
+    """Ask a target that has no draft, as `run` does."""
+    return run("ask", "--target", target, "--draft", "none", *HOT, *arguments, **options)
 
 
 class SerialisingEngine(InProcessEngine):

@@ -1,53 +1,47 @@
 """`specchat ask --chat`: a conversation that continues from command to command."""
 
 import json
+from contextlib import closing
 
 import pytest
-from click.testing import CliRunner
 
 from assistant.store.store import Store
 from models.errors import StorageError
 from tests.patience import until
-from tests.tui.shell.program import ENDLESS, HOT, run, started
+from tests.tui.shell.program import ENDLESS, ask, invoke, started
 from tui.safe import safe
-from tui.shell.ask_command import ask
+from tui.shell.ask_command import ask as command
 
-FEW = (*HOT, "--max-tokens", "5")
+FEW = ("--max-tokens", "5")
 
 
 def stored_texts(home) -> list[list[str]]:
-    store = Store(home / "chats.db")
-    found = [[each.content for each in store.path(chat.id)] for chat in store.summaries()]
-    store.close()
-    return found
+    with closing(Store(home / "chats.db")) as store:
+        paths = [store.path(chat.id) for chat in store.summaries()]
+    return [[message.content for message in path] for path in paths]
 
 
 def test_a_conversation_is_begun_and_continued(target, home):
-    known = ("ask", "--target", target, "--draft", "none", *FEW)
-    code, out, err = run(*known, "--chat", "new", "--system", "Be brief.", "First?")
-    assert code == 0
-    assert err == ""
-    code, printed, _ = run(*known, "--chat", "last", "--json", "Second?")
-    report = json.loads(printed)
+    code, out, err = ask(target, *FEW, "--chat", "new", "--system", "Be brief.", "First?")
+    assert (code, err) == (0, "")
+    report = json.loads(ask(target, *FEW, "--chat", "last", "--json", "Second?")[1])
     assert report["conversation"] == 1
     (path,) = stored_texts(home)
     assert [path[0], *path[2:]] == ["First?", "Second?", report["text"]]
     assert safe(path[1]) == out.removesuffix("\n")
     # All that was said is in the prompt; the tiny vocabulary is bytes.
     assert report["stats"]["prompt_tokens"] > len("Be brief.First?Second?") + 5
-    store = Store(home / "chats.db")
-    answer = store.path(1)[1]
-    assert (answer.stats.generated_tokens, answer.stop, answer.state) == (5, "length", "stopped")
-    assert len(store.trace(answer.id)) == 5
-    assert store.system(1) == "Be brief."
-    store.close()
+    with closing(Store(home / "chats.db")) as store:
+        answer = store.path(1)[1]
+        assert len(store.trace(answer.id)) == answer.stats.generated_tokens == 5
+        assert (answer.stop, answer.state) == ("length", "stopped")
+        assert store.system(1) == "Be brief."
 
 
 def test_a_question_that_is_not_saved_knows_the_conversation_anyway(target, home):
-    known = ("ask", "--target", target, "--draft", "none", *FEW)
-    run(*known, "--chat", "new", "First?")
+    ask(target, *FEW, "--chat", "new", "First?")
     before = stored_texts(home)
-    _, printed, _ = run(*known, "--chat", "1", "--no-save", "--json", "Second?")
+    _, printed, _ = ask(target, *FEW, "--chat", "1", "--no-save", "--json", "Second?")
     assert json.loads(printed)["stats"]["prompt_tokens"] > len("First?Second?") + 5
     assert stored_texts(home) == before
 
@@ -63,25 +57,19 @@ def test_an_answer_is_kept_while_it_comes_and_a_kill_leaves_that(endless, home):
     assert answer.startswith(kept[-1])
 
 
-@pytest.mark.parametrize("chat", ["last", "7"])
-def test_a_conversation_that_is_not_there_is_said_and_none_is_made(home, chat):
+@pytest.mark.parametrize("chat", ["last", "1"])
+def test_a_conversation_that_is_not_there_or_deleted_is_said_and_none_is_made(home, chat):
     with pytest.raises(StorageError, match=r"no conversation.*--chat new"):
-        CliRunner().invoke(ask, ["hi", "--chat", chat], catch_exceptions=False)
+        invoke(command, "hi", "--chat", chat)
     assert not home.exists()
-
-
-def test_one_that_was_deleted_is_not_continued(home):
-    store = Store(home / "chats.db")
-    number = store.create("x")
-    store.delete(number)
-    store.close()
-    for chat in ("last", str(number)):
-        with pytest.raises(StorageError, match="no conversation"):
-            CliRunner().invoke(ask, ["hi", "--chat", chat], catch_exceptions=False)
+    with closing(Store(home / "chats.db")) as store:
+        store.delete(store.create("x"))
+    with pytest.raises(StorageError, match="no conversation"):
+        invoke(command, "hi", "--chat", chat)
 
 
 @pytest.mark.parametrize("chat", ["0", "-1", "first", "", "1.5", "9" * 30, "9" * 5_000, "²"])
 def test_a_chat_that_names_no_conversation_is_a_usage_error(chat):
-    result = CliRunner().invoke(ask, ["hi", "--chat", chat])
+    result = invoke(command, "hi", "--chat", chat)
     assert result.exit_code == 2
     assert "last, new or a number" in result.output
