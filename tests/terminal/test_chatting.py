@@ -1,6 +1,5 @@
 """The chat and the race at a real terminal: keys, screen, resizes."""
 
-import os
 import random
 import signal
 import time
@@ -67,12 +66,10 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
             started = time.monotonic()
             size = (dice.randint(1, 220), dice.randint(1, 70)) if i % 10 else (1, 1)
             terminal.resize(*size)
-            os.kill(terminal.process.pid, signal.SIGWINCH)
             while time.monotonic() - started < 1 / 40:
                 terminal.read(0.005)
             assert terminal.process.poll() is None, terminal.text
         terminal.resize(100, 30)
-        os.kill(terminal.process.pid, signal.SIGWINCH)
         terminal.shows("Ask something")
         terminal.press(ESCAPE)
         terminal.shows("stopped")
@@ -92,7 +89,6 @@ def test_an_answer_is_the_same_after_idle_resizes(tmp_path: Path, slow: list[str
         for size in ((10, 20), (20, 5), (50, 20)):
             for each in (size, (60, 20)):
                 terminal.resize(*each)
-                os.kill(terminal.process.pid, signal.SIGWINCH)
                 terminal.settle(0.5)
             assert terminal.text.split("\n")[:12] == before
         worker.resume()
@@ -105,7 +101,6 @@ def test_the_size_is_that_of_the_terminal_not_the_shell(tmp_path: Path, models: 
     with opened(tmp_path, *models, COLUMNS="40", LINES="10") as terminal:
         for size in ((100, 30), (60, 20), (120, 40)):
             terminal.resize(*size)
-            os.kill(terminal.process.pid, signal.SIGWINCH)
             terminal.until(lambda screen: "Help" in screen.split("\n")[-1])
         terminal.quit()
     code, seen = run(tmp_path, "ask", "--help", size=(60, 20), COLUMNS="150")

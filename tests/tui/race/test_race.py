@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from textual.pilot import Pilot
@@ -95,15 +96,10 @@ def race(target: Path, draft: Path) -> Race:
     return duel(setup, SETTINGS, request)
 
 
-class Hands:
-    """The world's clock, moved by the test: a tiny race takes no time worth watching."""
-
-    now = 0.0
-
-
 @pytest.fixture
-def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
-    hands = Hands()
+def hands(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The world's clock, moved by the test: a tiny race takes no time worth watching."""
+    hands = SimpleNamespace(now=0.0)
     monkeypatch.setattr("tui.race.screen.monotonic", lambda: hands.now)
     return hands
 
@@ -162,7 +158,7 @@ async def test_lanes_take_turns_until_escape_stops_them_and_then_closes(race: Ra
         await course.until(lambda: course.app._exit)
 
 
-async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands) -> None:
+async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: SimpleNamespace) -> None:
     async with racing(race) as course:
         await course.over()
         whole = course.texts()
@@ -186,7 +182,9 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Hands
         await course.until(lambda: course.texts() == whole)
 
 
-async def test_replay_can_be_skipped_and_escape_ends_it_alone(race: Race, hands: Hands) -> None:
+async def test_replay_can_be_skipped_and_escape_ends_it_alone(
+    race: Race, hands: SimpleNamespace
+) -> None:
     async with racing(race) as course:
         await course.over()
         await course.pilot.press("r")
@@ -201,7 +199,7 @@ async def test_replay_can_be_skipped_and_escape_ends_it_alone(race: Race, hands:
         assert not course.app._exit
 
 
-async def test_race_is_replayed_unasked(race: Race, hands: Hands, monkeypatch) -> None:
+async def test_race_is_replayed_unasked(race: Race, hands: SimpleNamespace, monkeypatch) -> None:
     monkeypatch.setattr("tui.race.screen.REPLAY_FROM", 0.0)
     async with racing(race) as course:
         await course.until(lambda: "true speed" in course.line)
