@@ -4,6 +4,7 @@ Their standard output and error are a terminal; with --json, too.
 """
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,15 +52,14 @@ def test_answers_command_no_terminal(tmp_path: Path, pair: list[str], texts: lis
 
 
 def test_stored_chats_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[str]) -> None:
-    store = Store(tmp_path / "home" / "chats.db")
-    for text in texts:
-        number = store.create(title=text, system=text)
-        answer = begin(store, number, ask(store, number, None, f"needle {text}").id, text)
-        end(store, answer.id, text)
-        store.rename(number, text)
-    store.close()
-    found = [["list"], ["search", "needle"]]
-    commands = [[*command, *form, "--limit", "5000"] for command in found for form in JSON]
+    with closing(Store(tmp_path / "home" / "chats.db")) as store:
+        for text in texts:
+            number = store.create(title=text, system=text)
+            question = ask(store, number, None, f"needle {text}")
+            end(store, begin(store, number, question.id, text).id, text)
+            store.rename(number, text)
+    lists = [["list"], ["search", "needle"]]
+    commands = [[*command, *form, "--limit", "5000"] for command in lists for form in JSON]
     commands += [["export", "--format", kind, "--all"] for kind in ("md", "jsonl")]
     commands += [["show", str(number)] for number in range(1, 6)]
     harmless(tmp_path, *(["chats", *command] for command in commands))

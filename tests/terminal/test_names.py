@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 
@@ -115,12 +116,11 @@ def test_a_conversation_about_a_file_of_any_name_is_exported_and_imported(place:
     ]
     assert [code for code, _ in run_each(home, commands)] == [0] * len(commands)
     assert f"{place.shown} target" in Path(kept[0]).read_text("utf-8")
-    store = Store(home / "home" / "chats.db")
-    ((question, answer),) = (store.path(each.id) for each in store.summaries())
+    with closing(Store(home / "home" / "chats.db")) as store:
+        ((question, answer),) = (store.path(chat.id) for chat in store.summaries())
     (attached,) = question.attachments
     assert attached.title == well_formed(str(place.text))
     assert answer.model == f"{place.shown} target"
-    store.close()
 
 
 def test_the_chat_shows_it_and_attaches_it(place: Place) -> None:

@@ -1,6 +1,7 @@
 """The passage at the top of a real terminal stays there while the text around it changes."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 
 from assistant.session.unsent_text import OPEN
@@ -26,13 +27,11 @@ def stays(terminal: Terminal, place: str) -> None:
 
 def test_the_passage_at_the_top_stays_there(tmp_path: Path, models: list[str]) -> None:
     (tmp_path / "home").mkdir()
-    store = Store(tmp_path / "home" / "chats.db")
-    number = store.create("A long answer")
-    question = ask(store, number, None, "Tell me much.")
-    answer = begin(store, number, question.id, "tiny")
-    end(store, answer.id, TEXT, stop="stop-token")
-    store.remember(OPEN, str(number))
-    store.close()
+    with closing(Store(tmp_path / "home" / "chats.db")) as store:
+        number = store.create("A long answer")
+        question = ask(store, number, None, "Tell me much.")
+        end(store, begin(store, number, question.id, "tiny").id, TEXT, stop="stop-token")
+        store.remember(OPEN, str(number))
     with opened(tmp_path, *models, size=(110, 36)) as terminal:
         terminal.shows(READY, "p79")
         terminal.press(CTRL_UP)

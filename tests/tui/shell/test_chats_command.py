@@ -1,5 +1,6 @@
 import json
 from codecs import BOM_UTF8
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -15,21 +16,26 @@ from tui.shell.chats_command import chats
 
 @pytest.fixture
 def filled(home):
-    store = Store(home / "chats.db")
-    talk(store, "How is bread baked?", "And \x1b]0;cake\x07?")
-    talk(store, "A poem \u202eplease")
-    store.close()
+    with closing(Store(home / "chats.db")) as store:
+        talk(store, "How is bread baked?", "And \x1b]0;cake\x07?")
+        talk(store, "A poem \u202eplease")
     return home / "chats.db"
 
 
 run = partial(invoke, chats)
 
 
+def ids(*search: str) -> list[int]:
+    """Return the numbers of the conversations that are listed."""
+    listed = run(*(search or ("list",)), "--json").stdout
+    return [chat["id"] for chat in json.loads(listed)]
+
+
 def test_chats_are_listed_newest_first(filled):
     lines = run().stdout.splitlines()
     assert lines[0].endswith("A poem \ufffdplease")
     assert lines[1].split()[0] == "1"
-    assert [each["id"] for each in json.loads(run("list", "--json").stdout)] == [2, 1]
+    assert ids() == [2, 1]
     few = run("list", "--limit", "1")
     assert len(few.stdout.splitlines()) == 1
     assert few.stderr == "There are more than 1; --limit shows them.\n"
@@ -61,7 +67,7 @@ def test_a_search_shows_where_it_matched(filled):
     result = run("search", "answer", "bre")
     assert "How is bread baked?" in result.stdout
     assert "Answer to How is bread" in result.stdout
-    assert [each["id"] for each in json.loads(run("search", "poem", "--json").stdout)] == [2]
+    assert ids("search", "poem") == [2]
 
 
 def test_exports_go_to_a_new_private_file_and_come_back(filled, tmp_path):
@@ -71,11 +77,10 @@ def test_exports_go_to_a_new_private_file_and_come_back(filled, tmp_path):
     with pytest.raises(UsageError, match="exists"):
         run("export", "1", "-o", str(out))
     run("delete", "1", "2", "--yes")
-    assert len(run("import", str(out)).stdout.splitlines()) == 2
-    assert len(json.loads(run("list", "--json").stdout)) == 2
+    assert len(run("import", str(out)).stdout.splitlines()) == len(ids()) == 2
     again = run("import", "-", input=BOM_UTF8 + out.read_bytes()).stdout.splitlines()
     assert all(line.endswith("(there already)") for line in again)
-    assert len(json.loads(run("list", "--json").stdout)) == 2
+    assert len(ids()) == 2
 
 
 def test_the_form_of_an_export_is_asked_for_or_follows_from_the_name(filled, tmp_path):
@@ -107,7 +112,7 @@ def test_several_files_are_imported_or_the_broken_one_is_named_and_none_is(fille
     bad.write_text("")
     with pytest.raises(StorageError, match=r"3\.jsonl: there is no conversation in it"):
         run("import", str(first), str(bad))
-    assert json.loads(run("list", "--json").stdout) == []
+    assert ids() == []
     assert len(run("import", str(first), str(second)).stdout.splitlines()) == 2
 
 
@@ -119,12 +124,11 @@ def test_a_file_without_end_is_not_imported(filled, monkeypatch):
 
 def test_delete_asks_and_then_leaves_nothing_in_the_file(filled):
     assert "poem" in run("delete", "2", input="n\n").stderr
-    assert len(json.loads(run("list", "--json").stdout)) == 2
     with pytest.raises(UsageError, match="--yes"):
         run("delete", "2", input="")
-    assert len(json.loads(run("list", "--json").stdout)) == 2
+    assert ids() == [2, 1]
     run("delete", "2", "--yes")
-    assert [each["id"] for each in json.loads(run("list", "--json").stdout)] == [1]
+    assert ids() == [1]
     assert b"poem" not in filled.read_bytes()
     with pytest.raises(StorageError, match="no conversation 2"):
         run("delete", "2", "--yes")

@@ -8,11 +8,12 @@ import select
 import signal
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from operator import ne
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -45,9 +46,8 @@ def test_of_an_answer_nothing_else_is_printed_for_a_program_that_reads_it(target
 
 
 def test_json_has_every_field_and_its_figures_agree(target, draft):
-    code, out, err = ask(
-        target, draft, "--mode", "sps", "-k", 3, "--max-tokens", 30, "--seed", 5, "--json", "hello"
-    )
+    few = ("--mode", "sps", "-k", 3, "--max-tokens", 30, "--json")
+    code, out, err = ask(target, draft, *few, "hello")
     assert (code, err) == (0, "")
     report = json.loads(out)
     assert set(report) == {
@@ -73,16 +73,15 @@ def test_json_has_every_field_and_its_figures_agree(target, draft):
     assert all(0 < token["target_prob"] <= 1 for token in tokens)
     assert report["target"]["sha256"] == checksum.sha256(target)
     assert report["draft"]["path"] == str(draft)
-    assert report["seed"] == 5
-    assert report["sampling"]["temperature"] == 14
+    assert (report["seed"], report["sampling"]["temperature"]) == (5, 14)
 
 
 def test_prompt_pipe_and_files_make_one_question(target, draft, tmp_path):
     note = tmp_path / "note.txt"
     note.write_text("from a file")
 
-    def tokens(*asked, **options):
-        out = ask(target, draft, "--max-tokens", 1, "--json", *asked, **options)[1]
+    def tokens(*question, **options):
+        out = ask(target, draft, "--max-tokens", 1, "--json", *question, **options)[1]
         return json.loads(out)["stats"]["prompt_tokens"]
 
     more = tokens("abc", "-f", note, stdin="def\n") - tokens("abc")
@@ -118,9 +117,8 @@ LONG = "a" * 300  # a path at which looking is an error, as in a folder that may
     ],
 )
 def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
-    found, out, err = run(*arguments)
-    assert found == code
-    assert out == ""
+    exit_code, out, err = run(*arguments)
+    assert (exit_code, out) == (code, "")
     assert complaint in err
     assert re.fullmatch(r"specchat: .*\n", err)
 
@@ -135,21 +133,18 @@ def test_without_a_terminal_at_every_end_no_chat_is_opened(monkeypatch, piped):
 
 def test_a_bug_that_the_engine_tells_of_is_one_sentence_too(monkeypatch):
     """Its process lives on, so the error comes as any other does."""
-
-    def invoke(context):
-        raise Bug("This is a bug in specchat: KeyError.")
-
-    monkeypatch.setattr("tui.shell.cli.specchat.invoke", invoke)
+    bug = Bug("This is a bug in specchat: KeyError.")
+    monkeypatch.setattr("tui.shell.cli.specchat.invoke", Mock(side_effect=bug))
     assert run("ask", "hi") == (1, "", "specchat: This is a bug in specchat: KeyError.\n")
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.3, 0.5, 0.7])
 @pytest.mark.some(1)
 def test_control_c_at_any_moment_exits_130(endless, seconds):
-    asked = ("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
+    command = ("ask", "--target", endless, "--draft", endless, *ENDLESS, "hello")
     quiet = {"PYTHONWARNINGS": "ignore"}  # Python's own, of what it had open at that moment
     up = "import os, tui.__main__\nos.write(2, b'up\\n')\n"
-    with started(*asked, first=up, env=quiet) as process:
+    with started(*command, first=up, env=quiet) as process:
         process.stderr.readline()  # before Python is up, it is Python that ends
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)
@@ -219,9 +214,8 @@ def test_reader_that_goes_away_is_no_error(endless):
     ids=" ".join,
 )
 def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(target, tmp_path, arguments):
-    store = Store(database_path())
-    talk(store, "Hello")
-    store.close()
+    with closing(Store(database_path())) as store:
+        talk(store, "Hello")
     if arguments[0] == "ask":
         arguments = (*arguments, "--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
     if arguments[0] == "edit":
@@ -241,10 +235,8 @@ def test_doctor_tells_what_is_missing_and_the_command_that_fixes_it(tmp_path):
     findings = json.loads(out)
     assert (code, err) == (3, "")
     assert {finding["topic"] for finding in findings} >= {"llama.cpp", "processor", "memory"}
-    assert [finding["fix"] for finding in findings if finding["verdict"] == "bad"] == [
-        "specchat models pull qwen2.5-coder-1.5b",
-        "specchat models pull qwen2.5-coder-0.5b",
-    ]
+    fixes = [finding["fix"] for finding in findings if finding["verdict"] == "bad"]
+    assert fixes == [f"specchat models pull qwen2.5-coder-{size}" for size in ("1.5b", "0.5b")]
 
 
 @pytest.mark.weights
