@@ -6,30 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from models.errors import ModelError, UsageError
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import FILE, FOLDER, LAST, NEW, constrained, settings, shared
 
 
-class Chat(click.ParamType[str]):
-    """A conversation: its number, `last` or `new`."""
+def conversation(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Return the word for a conversation, or its number as text, if it is one."""
+    if value in (None, LAST, NEW):
+        return value
+    if value.isdecimal() and value.isascii() and 0 < int(value[:20]) < 2**63:
+        return value
+    raise click.BadParameter(f"it must be {LAST}, {NEW} or a number: {value!r}")
 
-    name = "chat"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word, or the number as text."""
-        is_number = value.isdecimal() and value.isascii() and 0 < int(value[:20]) < 2**63
-        if value in (LAST, NEW) or is_number:
-            return value
-        return self.fail(f"it must be {LAST}, {NEW} or a number: {value!r}", param, ctx)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Offer the words."""
-        return [CompletionItem(word) for word in (LAST, NEW) if word.startswith(incomplete)]
+def offer_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Offer the words for conversations."""
+    return [word for word in (LAST, NEW) if word.startswith(incomplete)]
 
 
 @click.command()
@@ -45,7 +39,8 @@ class Chat(click.ParamType[str]):
 )
 @click.option(
     "--chat",
-    type=Chat(),
+    callback=conversation,
+    shell_complete=offer_words,
     metavar="last|new|NUMBER",
     help="Continue a conversation, and save this exchange in it.",
 )

@@ -51,10 +51,13 @@ def edit(
     if undo:
         _undo(arguments, prints)
         return
+    from assistant.edit.part import split
+
     *files, wish = arguments or ("",)
     if not files or not wish.strip():
         raise UsageError(f"Name a file and say what to change: {EXAMPLE}")
-    if is_file(wish):
+    path, part = split(wish)
+    if os.path.isfile(path) and " " not in part:
         raise UsageError(f"Say what to change after the last file, {wish}: {EXAMPLE}")
     if "-" in files and len(files) > 1:
         raise UsageError("Standard input, -, is edited alone; name no other file.")
@@ -80,14 +83,6 @@ def edit(
         raise ModelError(" ".join(reasons))
     if not passed:
         sys.exit(1)
-
-
-def is_file(wish: str) -> bool:
-    """Return whether the last argument is a file or a part of one, not a wish."""
-    from assistant.edit.part import split
-
-    path, part = split(wish)
-    return os.path.isfile(path) and " " not in part
 
 
 def _undo(files: tuple[str, ...], prints: bool) -> None:

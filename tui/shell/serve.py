@@ -26,7 +26,6 @@ from tui import outlook
 from tui.app.signals import ending
 from tui.labels import figures, model_name
 from tui.safe import safe
-from tui.shell.editors import EDITORS, lines_for
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import FILE, NumberParameter, settings, shared
 
@@ -36,6 +35,27 @@ if TYPE_CHECKING:  # it imports the server's libraries, which are slow to load
 TOKEN = "SPECCHAT_TOKEN"
 PORT = 8471
 MEMORY = 1 << 29  # bytes for KV caches of several conversations
+EDITORS = {
+    "vim": ("llama.vim, in vimrc", "let g:llama_config = { 'endpoint_fim': 'ROOT/infill' }"),
+    "vscode": ("llama.vscode, in settings.json", '"llama-vscode.endpoint": "ROOT",'),
+    "continue": (
+        "Continue, in config.yaml, under models",
+        """- { name: specchat, provider: llama.cpp, model: MODEL, apiBase: "ROOT/",
+    roles: [autocomplete] }""",
+    ),
+    "zed": (
+        "Zed, in settings.json",
+        """"edit_predictions": { "provider": "open_ai_compatible_api", "open_ai_compatible_api": {
+  "api_url": "ROOT/v1/completions", "model": "MODEL", "max_output_tokens": 64 } },""",
+    ),
+    "minuet": (
+        "minuet, in init.lua",
+        """require('minuet').setup { provider = 'openai_fim_compatible', n_completions = 1,
+  provider_options = { openai_fim_compatible = { name = 'specchat', api_key = 'TERM',
+    end_point = 'ROOT/v1/completions', model = 'MODEL', optional = { max_tokens = 56 } } } }""",
+    ),
+}
+"""By the names that `--editor` takes: the plugin and its file, and the lines for it."""
 
 
 @click.command()
@@ -127,6 +147,11 @@ def announce(name: str, ready: Ready, no_draft: str | None, generated_token: str
         _log(no_draft)
     if generated_token:
         _log(f"Others on the network can ask, with this token: {generated_token}")
+
+
+def lines_for(editor: str, root: str, model: str) -> str:
+    """Return the lines for a server, such as `http://127.0.0.1:8471`, and its model."""
+    return EDITORS[editor][1].replace("ROOT", root).replace("MODEL", model)
 
 
 def name_of(settings: Settings, setup: EngineArgs) -> str:

@@ -29,7 +29,7 @@ from tests import tiny
 from tests.assistant.serve.conftest import Running, finished, serving
 from tests.conftest import Open
 from tests.patience import WAIT_S
-from tui.shell.editors import EDITORS
+from tui.shell.serve import EDITORS
 
 MARKS = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|file_sep|>")
 CONTROLS = (*tiny.CONTROLS, *MARKS)

@@ -19,9 +19,8 @@ from tests import ROOT
 from tests.assistant.process.landlock import connect_bound
 from tests.patience import WAIT_S
 from tests.tui.shell.serving import complete, head, serving
-from tui.shell.editors import EDITORS, lines_for
 from tui.shell.engine_console import EngineConsole
-from tui.shell.serve import serve
+from tui.shell.serve import EDITORS, lines_for, serve
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
