@@ -52,21 +52,22 @@ class Recording(Terminal):
         self.settle(quiet)
         return self.text
 
-    def leave(self) -> list[str]:
-        """Quit; return what reached the terminal and should not have."""
-        self.quit()
-        return leaks(self.seen)
-
 
 @contextmanager
 def recorded(
     home: Path, *arguments: str, site: str = UNGUARDED, size: tuple[int, int] = WIDE, **options: Any
 ) -> Iterator[Recording]:
-    """Run the app with some code of the test's own in front; `options` are the terminal's."""
+    """Run the app with some code of the test's own in front; `options` are the terminal's.
+
+    Unless the test has ended it, it is quit, and nothing that could harm may have been written.
+    """
     options |= customised(home, site)
     terminal = Recording(home, *arguments, *TINY, size=size, **options)
     try:
         yield terminal
+        if terminal.process.poll() is None:
+            terminal.quit()
+            assert leaks(terminal.seen) == []
     finally:
         terminal.close()
 

@@ -183,9 +183,12 @@ class Terminal:
 
 @contextmanager
 def opened(home: Path, *arguments: str, **options: Any) -> Iterator[Terminal]:
+    """Run the program, and quit it unless the test has ended it."""
     terminal = Terminal(home, *arguments, *TINY, **options)
     try:
         yield terminal
+        if terminal.process.poll() is None:
+            terminal.quit()
     finally:
         terminal.close()
 

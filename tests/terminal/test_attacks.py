@@ -67,7 +67,6 @@ def test_a_full_disk_keeps_the_saved_part_of_an_answer(tmp_path: Path, models: l
         terminal.press("more\r")
         terminal.streams()
         terminal.press(ESCAPE)
-        terminal.quit()
     with closing(sqlite3.connect(database)) as sql:
         assert sql.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert sql.execute("SELECT count(*) FROM message WHERE role = 'user'").fetchone()[0] > 0
@@ -263,4 +262,3 @@ def test_a_huge_folder_can_be_given_up(many: Path, tmp_path: Path, models: list[
         terminal.streams()
         terminal.press(ESCAPE)
         terminal.shows("stopped", "reading many/")
-        terminal.quit()

@@ -30,7 +30,6 @@ def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list
         terminal.shows(DONE)
         terminal.press("\r")
         terminal.until(lambda screen: "Which is faster?" in screen and screen.count(DONE) >= 2)
-        terminal.quit()
 
 
 def test_a_race_from_the_command_line_is_shown_and_left(tmp_path: Path, models: list[str]) -> None:
@@ -54,7 +53,6 @@ def test_nothing_is_painted_at_rest(tmp_path: Path, models: list[str], key: str)
         while terminal.read(2.5 * SAVE_EVERY):
             assert time.monotonic() < deadline, "it paints and paints"
         terminal.press(ESCAPE)
-        terminal.quit()
 
 
 def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) -> None:
@@ -73,7 +71,6 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
         terminal.shows("Ask something")
         terminal.press(ESCAPE)
         terminal.shows("stopped")
-        terminal.quit()
 
 
 def test_an_answer_is_the_same_after_idle_resizes(tmp_path: Path, slow: list[str]) -> None:
@@ -94,7 +91,6 @@ def test_an_answer_is_the_same_after_idle_resizes(tmp_path: Path, slow: list[str
         worker.resume()
         terminal.press(ESCAPE)
         terminal.shows("stopped")
-        terminal.quit()
 
 
 def test_the_size_is_that_of_the_terminal_not_the_shell(tmp_path: Path, models: list[str]) -> None:
@@ -102,7 +98,6 @@ def test_the_size_is_that_of_the_terminal_not_the_shell(tmp_path: Path, models: 
         for size in ((100, 30), (60, 20), (120, 40)):
             terminal.resize(*size)
             terminal.until(lambda screen: "Help" in screen.split("\n")[-1])
-        terminal.quit()
     code, seen = run(tmp_path, "ask", "--help", size=(60, 20), COLUMNS="150")
     assert code == 0
     assert max(map(len, seen.decode().splitlines())) <= 60
@@ -116,7 +111,6 @@ def test_a_size_that_changed_and_back_is_painted_again(tmp_path: Path, slow: lis
         terminal.resize(100, 30)
         terminal.process.send_signal(signal.SIGCONT)
         terminal.shows(READY, "Ask something")
-        terminal.quit()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])
@@ -138,4 +132,3 @@ def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
         terminal.until(lambda screen: "Again" in screen and screen.count(BROKEN) > 2 * kept + 5)
         terminal.press(ESCAPE)
         terminal.shows("stopped", DONE)
-        terminal.quit()

@@ -23,7 +23,6 @@ def test_nothing_in_a_paste_is_a_key(tmp_path: Path, models: list[str], text: st
         terminal.press("and this is typed")
         terminal.shows("and this is typed")
         assert "You" not in terminal.text
-        terminal.quit()
 
 
 def test_lines_without_marks_are_one_prompt(tmp_path: Path, models: list[str]) -> None:
@@ -35,7 +34,6 @@ def test_lines_without_marks_are_one_prompt(tmp_path: Path, models: list[str]) -
         assert rows == ["line one", "@two", "", "line four"]
         terminal.press(" and\rfive\r")
         assert terminal.shows(DONE).count("You ·") == 1
-        terminal.quit()
 
 
 @pytest.mark.parametrize(
@@ -55,4 +53,3 @@ def test_the_cursor_is_where_the_next_letter_goes(
         terminal.press(keys)
         terminal.until(lambda _: terminal.cursor == (column, 27))
         assert shown.replace("\ufe0f", "") in terminal.text.replace(" ", "")
-        terminal.quit()

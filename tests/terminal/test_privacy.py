@@ -44,7 +44,6 @@ def use_everything(terminal: Recording) -> None:
     terminal.go(ESCAPE)
     terminal.go(F[3])
     terminal.go(F[2])
-    terminal.quit()
 
 
 def commands(models: list[str]) -> Iterator[list[str]]:
@@ -152,7 +151,6 @@ def test_a_conversation_is_in_one_file_and_in_none_when_deleted(
         terminal.shows("ready")
         terminal.go(F[2], "day")
         terminal.go("\x1b[3~")  # Del
-        terminal.quit()
     assert with_canary(used.home) == []
 
 
@@ -223,7 +221,6 @@ def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
         for pid in [terminal.process.pid, *(worker.pid for worker in terminal.workers())]:
             limits = Path(f"/proc/{pid}/limits").read_text()
             assert re.search(r"^Max core file size +0 +0 ", limits, re.MULTILINE)
-        terminal.quit()
 
 
 @pytest.mark.parametrize(
@@ -238,4 +235,3 @@ def test_a_poor_terminal_is_fine(
     with recorded(tmp_path, *models, "--max-tokens", "20", size=(80, 24), **variables) as terminal:
         idle(terminal)
         terminal.go("Hello\r", "tokens/s")
-        terminal.quit()

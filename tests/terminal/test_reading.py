@@ -46,4 +46,3 @@ def test_the_passage_at_the_top_stays_there(tmp_path: Path, models: list[str]) -
         for size in ((70, 36), (130, 24), (50, 40), (110, 36)):
             terminal.resize(*size)
             stays(terminal, place)
-        terminal.quit()
