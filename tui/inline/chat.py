@@ -252,11 +252,7 @@ class InlineChat:
 
 
 def attachment_of(name: str) -> Attachment:
-    """Return the text of a file, or a folder to be searched, by its name.
-
-    Raises:
-        UsageError: it cannot be read.
-    """
+    """Return the text of a file, or a folder to be searched, by its name."""
     path = located(name, Path.cwd())
     return read(path, f"{name}/" if os.path.isdir(path) and name[-1:] != "/" else name)
 

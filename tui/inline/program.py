@@ -14,11 +14,7 @@ from tui.shell.options import has_terminal
 
 
 def run(settings: Settings) -> int:
-    """Chat in the terminal's scrollback; return the exit code.
-
-    Raises:
-        SpecchatError: there is no usable model, or no store.
-    """
+    """Chat in the terminal's scrollback; return the exit code."""
     with closing(Store(database_path() if settings.save else None)) as store:
         return asyncio.run(_run(settings, store))
 

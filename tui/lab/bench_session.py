@@ -39,12 +39,7 @@ def measure(
     report: Callable[[Sequence[RunAnswer]], list[ResultTable]],
     options: Mapping[str, Any],
 ) -> None:
-    """Measure everything, and print the tables; also those of an incomplete run.
-
-    Raises:
-        SpecchatError: a model is missing or fails, or the file cannot be written.
-        KeyboardInterrupt: Ctrl-C.
-    """
+    """Measure everything, and print the tables; those of an incomplete run before its error."""
     if (json_file := options["json_file"]) and not json_file.parent.is_dir():
         raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
     setups, all_questions = _setups(systems, settings), [*questions]

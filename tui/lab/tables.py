@@ -21,11 +21,7 @@ BAR = 16  # cells of the longest bar, if it fits
 def show(
     tables: Sequence[ResultTable], about: Mapping[str, Any], options: Mapping[str, Any]
 ) -> None:
-    """Print tables, and write their values to a file.
-
-    Raises:
-        StorageError: it cannot be written.
-    """
+    """Print tables, and write their values to a file, if one is named."""
     render = markdown if options["markdown"] else lines
     click.echo("\n\n".join("\n".join(map(safe, render(table))) for table in tables))
     if (path := options["json_file"]) is None:

@@ -27,11 +27,7 @@ _SYNTAX = (
 
 
 def parse(spec: str) -> tuple[System, ...]:
-    """Return the lanes that `spec` lists, separated by commas.
-
-    Raises:
-        UsageError: it is invalid; the text says how to write it.
-    """
+    """Return the lanes that `spec` lists, separated by commas; a UsageError says how to write it."""
     entries = tuple(read(part.strip(), "lane", _SYNTAX) for part in spec.split(","))
     if not 2 <= len(entries) <= MAX_LANES:
         raise UsageError(f"A race has 2 to {MAX_LANES} lanes, not {len(entries)}: {spec}")
@@ -41,11 +37,7 @@ def parse(spec: str) -> tuple[System, ...]:
 def line_up(
     entries: tuple[System, ...], settings: Settings, prompt: str, report: Report = silent
 ) -> Race:
-    """Find every lane's models on this machine.
-
-    Raises:
-        ModelError: a lane lacks its target, or an SpS lane its draft.
-    """
+    """Find every lane's models here; a ModelError names a missing target, or a draft for SpS."""
     from assistant.engine.engine_choice import with_engines  # imports the decoder
 
     lanes: list[Lane] = []

@@ -58,9 +58,6 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
     """Return the named tools: servers or single tools, separated by commas.
 
     Built-in tools read `folders`, or else the folders in `config.toml`.
-
-    Raises:
-        UsageError: a name is unknown.
     """
     named = tuple(name.strip() for name in names.split(",") if name.strip())
     if not named:
@@ -78,11 +75,7 @@ def tools_of(names: str, folders: tuple[Path, ...], settings: Settings) -> ToolS
 
 
 def check_thinking(settings: Settings, ready: Ready) -> None:
-    """Check that the model supports the options on reasoning of this command line.
-
-    Raises:
-        UsageError: it does not reason, or its template has no effort setting.
-    """
+    """Raise a UsageError for an option on reasoning that the model does not support."""
     name = model_name(ready.target.name)
     passing = {key for key, source in settings.sources.items() if source.is_for_this_run}
     if "thinking" in passing and settings.thinking == "on" and not ready.thinks:
@@ -94,11 +87,7 @@ def check_thinking(settings: Settings, ready: Ready) -> None:
 def constraint_of(
     schema: Path | None, regex: str | None, grammar: Path | None
 ) -> Constraint | None:
-    """Return the constraint of the options, if any.
-
-    Raises:
-        UsageError: there are several, or a file is no text.
-    """
+    """Return the constraint of the options, if any; two of them are a UsageError."""
     options: dict[ConstraintKind, Path | str | None] = {
         "schema": schema, "regex": regex, "grammar": grammar
     }  # fmt: skip

@@ -119,7 +119,6 @@ class EngineConsole:
         return counted.tokens
 
     async def _last_event(self, job: AnyJob, handle: Callable[[Any], None] | None) -> Any:
-        """Handle the events of a job, and return the last."""
         stream, end = self.do(job), None
         self.stop_with(stream.cancel)
         async for event in stream:
@@ -186,11 +185,7 @@ class EngineConsole:
         await self.engine.close()
 
     def pair(self, settings: Settings) -> EngineArgs:
-        """Find the models of the settings, and report a missing draft.
-
-        Raises:
-            SpecchatError: the target is unusable, or a draft to be measured is missing.
-        """
+        """Find the models of the settings, and report a missing draft."""
         setup, no_draft = settings.setup(self.show_check)
         report_missing_draft(no_draft, settings, is_measured=self._measures)
         return setup
@@ -244,11 +239,7 @@ class EngineConsole:
 
 
 def report_missing_draft(no_draft: str | None, settings: Settings, is_measured: bool) -> None:
-    """Print why there is no draft, unless the settings want none.
-
-    Raises:
-        ModelError: the settings name a draft that is to be measured.
-    """
+    """Print why there is no draft, unless none is wanted; raise it if a named one is measured."""
     from models.drafts import NO_DRAFT  # after the process has started
 
     if no_draft and settings.draft != NO_DRAFT:

@@ -46,11 +46,7 @@ class StandardOutput(io.FileIO):
 
 
 def put(data: bytes) -> None:
-    """Print bytes as they are; on a terminal, with control characters made visible.
-
-    Raises:
-        StorageError: they cannot be written.
-    """
+    """Print bytes as they are; on a terminal, with control characters made visible."""
     at_terminal = sys.stdout is not None and sys.stdout.isatty()
     click.echo(safe(data.decode("utf-8", "replace")) if at_terminal else data, nl=False)
 
