@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from tui.safe import safe
 from tui.text.text_layout import TextLayout
 
 CTRL_D = "\x04"
-OPENED: list[Terminal] = []
 READY = "is ready."
 MARKDOWN = """# A *heading*
 
@@ -55,8 +54,6 @@ class Inline(Terminal):
         columns, lines = options.get("size", (100, 30))
         self._screen = self._all = pyte.HistoryScreen(columns, lines, history=100_000, ratio=1.0)
         self._stream = pyte.ByteStream(self._screen)
-        OPENED.append(self)
-        self.shows(READY)
 
     def enter(self, line: str, *texts: str) -> None:
         """Type a line, and wait for what it brings up."""
@@ -87,12 +84,17 @@ class Inline(Terminal):
         return [line for line in self.scrollback if line]
 
 
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    """End the programs that a test began, also when it failed."""
-    yield
-    while OPENED:
-        OPENED.pop().close()
+@contextmanager
+def inline(home: Path, *arguments: str, **options: Any) -> Iterator[Inline]:
+    """Run the program until the test has ended it, or else leave it."""
+    terminal = Inline(home, *arguments, **options)
+    try:
+        terminal.shows(READY)
+        yield terminal
+        if terminal.process.poll() is None:
+            terminal.leave()
+    finally:
+        terminal.close()
 
 
 def store_at(home: Path) -> Store:
@@ -123,49 +125,52 @@ def shown(text: str, width: int) -> list[str]:
 
 
 def test_the_scrollback_holds_the_stored_messages_once(tmp_path: Path, models: list[str]) -> None:
-    terminal = Inline(tmp_path, *models, "--max-tokens", "150")
-    terminal.press("First\r")
-    terminal.streams()
-    terminal.press("Second\r")
-    terminal.until(lambda _: sum(DONE in line for line in terminal.scrollback) == 2)
-    lines = terminal.leave()
-    first, answer, second, other = messages(tmp_path)
-    assert (first.content, second.content) == ("First", "Second")
-    with closing(store_at(tmp_path)) as store:
-        assert store.recall(OPEN) == "1"
-    begun = lines.index("› First")
-    assert lines[0] == WELCOME
-    expected = ["› First", *shown(answer.content, 100), None, "› Second"]
-    expected += [*shown(other.content, 100), None]
-    assert len(lines) - begun == len(expected)
-    for line, known in zip(lines[begun:], expected, strict=True):
-        assert line == known if known is not None else DONE in line
+    with inline(tmp_path, *models, "--max-tokens", "150") as terminal:
+        terminal.press("First\r")
+        terminal.streams()
+        terminal.press("Second\r")
+        terminal.until(lambda _: sum(DONE in line for line in terminal.scrollback) == 2)
+        lines = terminal.leave()
+        first, answer, second, other = messages(tmp_path)
+        assert (first.content, second.content) == ("First", "Second")
+        with closing(store_at(tmp_path)) as store:
+            assert store.recall(OPEN) == "1"
+        begun = lines.index("› First")
+        assert lines[0] == WELCOME
+        expected = ["› First", *shown(answer.content, 100), None, "› Second"]
+        expected += [*shown(other.content, 100), None]
+        assert len(lines) - begun == len(expected)
+        for line, known in zip(lines[begun:], expected, strict=True):
+            assert line == known if known is not None else DONE in line
 
 
 def test_a_terminal_that_grows_shows_every_line_once(tmp_path: Path, slow: list[str]) -> None:
-    terminal = Inline(tmp_path, *slow, size=(40, 30))
-    terminal.go_on()
-    for size in ((60, 30), (75, 30), (100, 30)):
-        terminal.resize(*size)
-        some = terminal.text.count(BROKEN)
-        terminal.until(lambda screen: screen.count(BROKEN) > some + 20)  # noqa: B023
-    terminal.stop(DONE)
-    lines = terminal.leave()
-    answer = messages(tmp_path)[1].content
-    begun, ended = lines.index("› Go on"), next(i for i, line in enumerate(lines) if DONE in line)
-    text = "".join("".join(lines[begun + 1 : ended]).split())
-    known = "".join("".join(shown(answer, 100)).split())
-    assert text == known, (lines, answer)
+    with inline(tmp_path, *slow, size=(40, 30)) as terminal:
+        terminal.go_on()
+        for size in ((60, 30), (75, 30), (100, 30)):
+            terminal.resize(*size)
+            some = terminal.text.count(BROKEN)
+            terminal.until(lambda screen: screen.count(BROKEN) > some + 20)  # noqa: B023
+        terminal.stop(DONE)
+        lines = terminal.leave()
+        answer = messages(tmp_path)[1].content
+        begun, ended = (
+            lines.index("› Go on"),
+            next(i for i, line in enumerate(lines) if DONE in line),
+        )
+        text = "".join("".join(lines[begun + 1 : ended]).split())
+        known = "".join("".join(shown(answer, 100)).split())
+        assert text == known, (lines, answer)
 
 
 def test_a_stop_keeps_the_answer_and_restores_the_queue(tmp_path: Path, slow: list[str]) -> None:
-    terminal = Inline(tmp_path, *slow)
-    terminal.go_on()
-    terminal.enter("Later", "1 waiting")
-    terminal.stop(f"{PROMPT}Later")
-    terminal.press("\x03")
-    terminal.until(lambda screen: f"{PROMPT}Later" not in screen)
-    assert any(BROKEN in line for line in terminal.leave())
+    with inline(tmp_path, *slow) as terminal:
+        terminal.go_on()
+        terminal.enter("Later", "1 waiting")
+        terminal.stop(f"{PROMPT}Later")
+        terminal.press("\x03")
+        terminal.until(lambda screen: f"{PROMPT}Later" not in screen)
+        assert any(BROKEN in line for line in terminal.leave())
 
 
 def test_an_editor_has_the_terminal_and_its_text_is_sent(tmp_path: Path, slow: list[str]) -> None:
@@ -173,56 +178,53 @@ def test_an_editor_has_the_terminal_and_its_text_is_sent(tmp_path: Path, slow: l
     waits = f"touch {opened}; while [ ! -e {closes} ]; do sleep 0.1; done"
     editor.write_text(f'#!/bin/sh\n{waits}; echo Later > "$1"')
     editor.chmod(0o700)
-    terminal = Inline(tmp_path, *slow, VISUAL=str(editor))
-    terminal.go_on()
-    terminal.press("\x18\x05")  # Ctrl+X Ctrl+E
-    terminal.until(lambda _: opened.exists())
-    while terminal.read(0):
-        pass
-    assert not terminal.read(1.0)
-    closes.touch()
-    terminal.shows("1 waiting")
-    terminal.stop(f"{PROMPT}Later")
-    terminal.press("\x03")
-    terminal.leave()
+    with inline(tmp_path, *slow, VISUAL=str(editor)) as terminal:
+        terminal.go_on()
+        terminal.press("\x18\x05")  # Ctrl+X Ctrl+E
+        terminal.until(lambda _: opened.exists())
+        while terminal.read(0):
+            pass
+        assert not terminal.read(1.0)
+        closes.touch()
+        terminal.shows("1 waiting")
+        terminal.stop(f"{PROMPT}Later")
+        terminal.press("\x03")
 
 
 def test_a_conversation_is_opened_formatted_at_any_width(tmp_path: Path, models: list[str]) -> None:
     stored(tmp_path, MARKDOWN)
     for width in (40, 100):
-        terminal = Inline(tmp_path, *models, size=(width, 30))
-        terminal.enter("/open 1", "› The question", "two", "def f(x):")
-        lines = terminal.leave()
-        begun = lines.index("› The question") + 1
-        known = shown(MARKDOWN, width)
-        # pyte has an empty cell after a wide character.
-        assert [line.replace(" ", "") for line in lines[begun : begun + len(known)]] == [
-            line.replace(" ", "") for line in known
-        ]
+        with inline(tmp_path, *models, size=(width, 30)) as terminal:
+            terminal.enter("/open 1", "› The question", "two", "def f(x):")
+            lines = terminal.leave()
+            begun = lines.index("› The question") + 1
+            known = shown(MARKDOWN, width)
+            # pyte has an empty cell after a wide character.
+            assert [line.replace(" ", "") for line in lines[begun : begun + len(known)]] == [
+                line.replace(" ", "") for line in known
+            ]
 
 
 def test_an_answer_that_a_kill_ended_is_there_afterwards(tmp_path: Path, slow: list[str]) -> None:
-    terminal = Inline(tmp_path, *slow)
-    terminal.go_on()
-    terminal.until(lambda _: BROKEN in messages(tmp_path)[-1].content)
-    terminal.close()
-    again = Inline(tmp_path, *slow)
-    again.press("\x1b[A")
-    again.shows(f"{PROMPT}Go on")
-    again.press("\x03/open 1\r")
-    again.shows("› Go on", BROKEN, "interrupted: the program ended")
-    again.leave()
+    with inline(tmp_path, *slow) as terminal:
+        terminal.go_on()
+        terminal.until(lambda _: BROKEN in messages(tmp_path)[-1].content)
+        terminal.close()
+    with inline(tmp_path, *slow) as again:
+        again.press("\x1b[A")
+        again.shows(f"{PROMPT}Go on")
+        again.press("\x03/open 1\r")
+        again.shows("› Go on", BROKEN, "interrupted: the program ended")
 
 
 def test_a_long_paste_is_attached(tmp_path: Path, models: list[str]) -> None:
-    terminal = Inline(tmp_path, *models, "--max-tokens", "5")
-    terminal.paste("\n".join(f"line {number}" for number in range(400)))
-    terminal.shows("Attached to the next question: pasted text 1")
-    terminal.paste("a\nb")
-    terminal.enter("", "› a", "  with pasted text 1", "The question takes", f"{PROMPT}a")
-    terminal.press("\x03")
-    terminal.leave()
-    assert len("a\nb") < LONG_PASTE
+    with inline(tmp_path, *models, "--max-tokens", "5") as terminal:
+        terminal.paste("\n".join(f"line {number}" for number in range(400)))
+        terminal.shows("Attached to the next question: pasted text 1")
+        terminal.paste("a\nb")
+        terminal.enter("", "› a", "  with pasted text 1", "The question takes", f"{PROMPT}a")
+        terminal.press("\x03")
+        assert len("a\nb") < LONG_PASTE
 
 
 def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[str]) -> None:
@@ -231,22 +233,21 @@ def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[s
     file = tmp_path / "file.txt"
     file.write_text(old)
     stored(tmp_path, f"```txt\n{new}```\n", Attachment("file.txt", old.rstrip("\n")))
-    terminal = Inline(tmp_path, *models, "--max-tokens", "5", cwd=tmp_path)
-    terminal.enter("/open 1", "/apply writes it to file.txt.")
-    terminal.enter("/apply", "-line 3", "+line three", "Write it?")
-    terminal.enter("", "Not written.")
-    assert file.read_text() == old
-    terminal.press("/apply\r")
-    terminal.until(lambda screen: screen.count("Write it?") == 2)
-    terminal.enter("y", "Written: file.txt.")
-    assert file.read_text() == new
-    terminal.enter("/undo", "as it was")
-    assert file.read_text() == old
-    terminal.until(lambda screen: screen.count("Attached to the next question: file.txt") == 2)
-    terminal.enter("Next", "› Next", "  with file.txt", DONE)
-    terminal.leave()
-    attached = Attachment("file.txt", old.rstrip("\n"))
-    assert messages(tmp_path)[2].attachments == (attached,)
+    with inline(tmp_path, *models, "--max-tokens", "5", cwd=tmp_path) as terminal:
+        terminal.enter("/open 1", "/apply writes it to file.txt.")
+        terminal.enter("/apply", "-line 3", "+line three", "Write it?")
+        terminal.enter("", "Not written.")
+        assert file.read_text() == old
+        terminal.press("/apply\r")
+        terminal.until(lambda screen: screen.count("Write it?") == 2)
+        terminal.enter("y", "Written: file.txt.")
+        assert file.read_text() == new
+        terminal.enter("/undo", "as it was")
+        assert file.read_text() == old
+        terminal.until(lambda screen: screen.count("Attached to the next question: file.txt") == 2)
+        terminal.enter("Next", "› Next", "  with file.txt", DONE)
+        attached = Attachment("file.txt", old.rstrip("\n"))
+        assert messages(tmp_path)[2].attachments == (attached,)
 
 
 SLOW_COMPLETION = """
@@ -261,49 +262,46 @@ SlashCommands.get_completions = slowly
 
 
 def test_enter_sends_while_completions_are_looked_for(tmp_path: Path, models: list[str]) -> None:
-    terminal = Inline(tmp_path, *models, **customised(tmp_path, SLOW_COMPLETION))
-    terminal.press("/new")
-    terminal.shows(f"{PROMPT}/new")
-    terminal.enter("", "A new conversation.")
-    terminal.leave()
+    with inline(tmp_path, *models, **customised(tmp_path, SLOW_COMPLETION)) as terminal:
+        terminal.press("/new")
+        terminal.shows(f"{PROMPT}/new")
+        terminal.enter("", "A new conversation.")
 
 
 def test_a_name_after_an_at_sign_is_attached_or_text(tmp_path: Path, models: list[str]) -> None:
     (tmp_path / "file.txt").write_text("blue")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "air.md").write_text("Zeppelins are moored at dusk.")
-    terminal = Inline(tmp_path, *models, "--max-tokens", "5", cwd=tmp_path)
-    question = f"Meet @ noon, @{'a' * 300}, read @file.txt."
-    terminal.enter(question, "› Meet @ noon", "  with file.txt", DONE)
-    terminal.enter("/attach notes", "Attached to the next question: notes/")
-    terminal.enter("/attach", "Nothing is attached.")
-    terminal.press("More\r")
-    terminal.until(lambda screen: screen.count(DONE) == 2)
-    assert "  with notes/" not in terminal.text
-    terminal.press("Where are zeppelins moored, by @notes?\r")  # which waits until it is read
-    terminal.until(lambda screen: screen.count(DONE) == 3)
-    terminal.enter(f"/open {'9' * 30}", "There is no conversation 9999")
-    terminal.shows("notes/ can be asked about: 1 file.")
-    terminal.leave()
-    *_, about, _ = messages(tmp_path)
-    assert [file.title for file in about.attachments] == ["notes/", "[1] notes/air.md:1"]
+    with inline(tmp_path, *models, "--max-tokens", "5", cwd=tmp_path) as terminal:
+        question = f"Meet @ noon, @{'a' * 300}, read @file.txt."
+        terminal.enter(question, "› Meet @ noon", "  with file.txt", DONE)
+        terminal.enter("/attach notes", "Attached to the next question: notes/")
+        terminal.enter("/attach", "Nothing is attached.")
+        terminal.press("More\r")
+        terminal.until(lambda screen: screen.count(DONE) == 2)
+        assert "  with notes/" not in terminal.text
+        terminal.press("Where are zeppelins moored, by @notes?\r")  # which waits until it is read
+        terminal.until(lambda screen: screen.count(DONE) == 3)
+        terminal.enter(f"/open {'9' * 30}", "There is no conversation 9999")
+        terminal.shows("notes/ can be asked about: 1 file.")
+        *_, about, _ = messages(tmp_path)
+        assert [file.title for file in about.attachments] == ["notes/", "[1] notes/air.md:1"]
 
 
 def test_no_conversation_is_opened_during_an_answer(tmp_path: Path, slow: list[str]) -> None:
     stored(tmp_path, MARKDOWN)
-    terminal = Inline(tmp_path, *slow)
-    terminal.go_on()
+    with inline(tmp_path, *slow) as terminal:
+        terminal.go_on()
 
-    def refused(times: int) -> None:
-        terminal.until(lambda _: "".join(terminal.scrollback).count("Esc stops the") >= times)
+        def refused(times: int) -> None:
+            terminal.until(lambda _: "".join(terminal.scrollback).count("Esc stops the") >= times)
 
-    terminal.press("/open 1\r")
-    refused(1)
-    terminal.press("/new\r")
-    refused(2)
-    terminal.stop()
-    terminal.enter("/open 1", "› The question")
-    terminal.leave()
+        terminal.press("/open 1\r")
+        refused(1)
+        terminal.press("/new\r")
+        refused(2)
+        terminal.stop()
+        terminal.enter("/open 1", "› The question")
 
 
 def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
@@ -316,20 +314,18 @@ def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
     config = tmp_path / "home" / "config.toml"
     config.write_text(f'[tools]\nfolders = ["{folder}"]\n')
     arguments = ["--target", str(target), "--draft", "none", "--ctx", "8192", "--max-tokens", "5"]
-    terminal = Inline(tmp_path, *arguments)
-    terminal.enter("/open 1", "Tool call: files__read", str(folder), "Run it?")
-    terminal.enter("y", "▸ complete: ", DONE)
-    terminal.leave()
-    assert "the rent is due" in messages(tmp_path)[2].content
+    with inline(tmp_path, *arguments) as terminal:
+        terminal.enter("/open 1", "Tool call: files__read", str(folder), "Run it?")
+        terminal.enter("y", "▸ complete: ", DONE)
+        assert "the rent is due" in messages(tmp_path)[2].content
 
 
 def test_control_characters_are_shown_and_not_obeyed(tmp_path: Path, models: list[str]) -> None:
     evil = "\x1b[2J\x1b]52;c;ZXZpbA==\x07 gone\u202e"
     stored(tmp_path, f"{evil}\n\n```{evil}\n{evil}\n```", Attachment(evil, evil))
-    terminal = Inline(tmp_path, *models)
-    terminal.enter("/open 1", "› The question", "␛[2J␛]52;c;ZXZpbA==␇ gone")
-    terminal.enter("/copy code\r/chats ␛", "Copied", "There are no such conversations.")
-    terminal.leave()
+    with inline(tmp_path, *models) as terminal:
+        terminal.enter("/open 1", "› The question", "␛[2J␛]52;c;ZXZpbA==␇ gone")
+        terminal.enter("/copy code\r/chats ␛", "Copied", "There are no such conversations.")
     assert b"\x1b[2J" not in terminal.seen
     assert b"\x1b]52;c;ZXZpbA==" not in terminal.seen
     assert "\u202e".encode() not in terminal.seen
@@ -339,50 +335,45 @@ def test_control_characters_are_shown_and_not_obeyed(tmp_path: Path, models: lis
 def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
     tmp_path: Path, models: list[str], leaves: str | int
 ) -> None:
-    terminal = Inline(tmp_path, *models)
-    terminal.go_on()
-    if isinstance(leaves, str):
-        terminal.press(leaves)
-    else:
-        terminal.process.send_signal(leaves)
-    assert terminal.end() == (0 if leaves == CTRL_D else 128 + signal.SIGTERM)
-    answer = messages(tmp_path)[1].content
-    lines = [line for line in terminal.scrollback if line]
-    known = shown(answer, 100)
-    begun = lines.index("› Go on") + 1
-    assert lines[begun : begun + len(known)] == known
+    with inline(tmp_path, *models) as terminal:
+        terminal.go_on()
+        if isinstance(leaves, str):
+            terminal.press(leaves)
+        else:
+            terminal.process.send_signal(leaves)
+        assert terminal.end() == (0 if leaves == CTRL_D else 128 + signal.SIGTERM)
+        answer = messages(tmp_path)[1].content
+        lines = [line for line in terminal.scrollback if line]
+        known = shown(answer, 100)
+        begun = lines.index("› Go on") + 1
+        assert lines[begun : begun + len(known)] == known
 
 
-@pytest.mark.parametrize(
-    "refused",
-    [
-        {"/model nowhere": "No model is called 'nowhere'"},
-        {
-            "/form regex (": "The regex cannot be used: unclosed group.",
-            "/tools on": "Tools are off in this conversation. There are none",
-        },
-    ],
-)
+REFUSED = {
+    "/model nowhere": "No model is called 'nowhere'",
+    "/form regex (": "The regex cannot be used: unclosed group.",
+    "/tools on": "Tools are off in this conversation. There are none",
+}
+
+
 def test_a_failed_command_says_why_and_the_chat_continues(
-    tmp_path: Path, models: list[str], refused: dict[str, str]
+    tmp_path: Path, models: list[str]
 ) -> None:
-    terminal = Inline(tmp_path, *models, "--max-tokens", "5")
-    for command, reason in refused.items():
-        terminal.enter(f"{command}", reason)
-    terminal.enter("Go on", "› Go on", DONE)
-    terminal.leave()
+    with inline(tmp_path, *models, "--max-tokens", "5") as terminal:
+        for command, reason in REFUSED.items():
+            terminal.enter(command, reason)
+        terminal.enter("Go on", "› Go on", DONE)
 
 
 def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:
-    terminal = Inline(tmp_path, *models, "--max-tokens", "30", TERM="dumb")
-    terminal.press("Go on\n")
-    terminal.shows("› Go on", DONE)
-    terminal.press("/quit\n")
-    while terminal.process.poll() is None:
-        terminal.read()
-    assert terminal.process.returncode == 0
-    assert b"\x1b" not in terminal.seen
-    terminal.close()
+    with inline(tmp_path, *models, "--max-tokens", "30", TERM="dumb") as terminal:
+        terminal.press("Go on\n")
+        terminal.shows("› Go on", DONE)
+        terminal.press("/quit\n")
+        while terminal.process.poll() is None:
+            terminal.read()
+        assert terminal.process.returncode == 0
+        assert b"\x1b" not in terminal.seen
 
 
 @pytest.mark.parametrize(

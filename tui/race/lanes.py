@@ -27,7 +27,7 @@ _SYNTAX = (
 
 
 def parse(spec: str) -> tuple[System, ...]:
-    """Return the lanes that `spec` lists, separated by commas; a UsageError says how to write it."""
+    """Return the lanes that `spec` lists; a UsageError says how to write it."""
     entries = tuple(read(part.strip(), "lane", _SYNTAX) for part in spec.split(","))
     if not 2 <= len(entries) <= MAX_LANES:
         raise UsageError(f"A race has 2 to {MAX_LANES} lanes, not {len(entries)}: {spec}")
