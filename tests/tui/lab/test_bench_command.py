@@ -1,7 +1,6 @@
 """`specchat bench` as a shell sees it."""
 
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ from assistant.lab.bench.plan import systems
 from assistant.settings.settings import Settings
 from models.errors import ModelError
 from tests import tiny
-from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, run, started
+from tests.tui.shell.program import endless, run, run_until
 from tui.lab.bench_session import _setups
 
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
@@ -129,14 +127,9 @@ def test_a_run_that_is_interrupted_shows_what_was_done(pair, asked: Path) -> Non
     few = ("--max-tokens", 40, "--systems", "ars,model=3")
     held = endless("tui.shell.engine_console", "EngineConsole.run", after=2)
     patch = "import tui.lab.bench_session\ntui.lab.bench_session.LINE_EVERY_S = 0\n"
-    with started("bench", "prompts", asked, *pair, *GREEDY, *few, first=held + patch) as process:
-        assert process.stderr is not None
-        while not (said := process.stderr.readline()).startswith("3 of 3"):
-            assert said
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 130
-    assert "Traceback" not in err
+    command = ("bench", "prompts", asked, *pair, *GREEDY, *few)
+    code, out, err = run_until("3 of 3", *command, first=held + patch)
+    assert code == 130
     assert "Cut short" in err
     assert [line for line in out.splitlines() if line in ("rivers", "hills")] == ["rivers"]
 

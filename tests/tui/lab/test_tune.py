@@ -1,7 +1,6 @@
 """`specchat tune` as a shell sees it, and its report."""
 
 import json
-import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +8,7 @@ from assistant.engine.engine_choice import EngineChoice, EngineFigures
 from assistant.lab.protocol import Tuned
 from models.engines import ENGINES
 from tests import tiny
-from tests.patience import WAIT_S
-from tests.tui.shell.program import endless, run, started
+from tests.tui.shell.program import endless, run, run_until
 from tui.lab.tune import report
 
 TUNE = ("tune", "--threads", "1")
@@ -33,14 +31,9 @@ def test_json_has_the_curves_and_what_was_tried(target: Path, draft: Path, home:
 def test_interrupt_ends_it_with_130_and_leaves_nothing(tmp_path: Path, home: Path) -> None:
     # It is measured for so long that it is never between two runs.
     slow = tiny.write(tmp_path / "slow.gguf", n_ctx=8192, layers=96, stops=False)
-    with started(*TUNE, "--target", slow, "--draft", "none", first=ENDLESS) as process:
-        assert process.stderr is not None
-        while "measuring" not in process.stderr.readline():
-            pass
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=WAIT_S)
-    assert (process.returncode, out) == (130, "")
-    assert "Traceback" not in err
+    command = (*TUNE, "--target", slow, "--draft", "none")
+    code, out, _ = run_until("measuring", *command, first=ENDLESS)
+    assert (code, out) == (130, "")
     assert not list(home.rglob("*.json*"))
 
 

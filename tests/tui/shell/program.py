@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -82,6 +83,18 @@ def run_apart(*arguments: object, **options) -> tuple[int, str, str]:
     """Run the program in a process of its own; return its exit code and what it printed."""
     with started(*arguments, **options) as process:
         out, err = process.communicate(timeout=WAIT_S)
+    return process.returncode, out, err
+
+
+def run_until(text: str, *arguments: object, **options) -> tuple[int, str, str]:
+    """Run the program until a line of its errors has a text, and press Ctrl-C then."""
+    with started(*arguments, **options) as process:
+        assert process.stderr
+        while text not in (line := process.stderr.readline()):
+            assert line, "it has ended"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=WAIT_S)
+    assert "Traceback" not in err
     return process.returncode, out, err
 
 

@@ -1,7 +1,6 @@
 """`specchat edit`: the rewrite is shown, and written only when it may be."""
 
 import io
-import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -17,9 +16,8 @@ from rich.text import Text
 from assistant.events import Stop
 from models.errors import StorageError
 from tests import tiny
-from tests.patience import WAIT_S
 from tests.scripted_engine import Script, ScriptedEngine
-from tests.tui.shell.program import ENDLESS, run, started
+from tests.tui.shell.program import ENDLESS, run, run_until
 from tui.shell import edit_command, engine_console
 from tui.shell import edit_session as module
 from tui.shell.diff_printing import DiffPrinting
@@ -486,12 +484,7 @@ def test_ctrl_c_stops_and_leaves_the_file(tmp_path):
     path = tmp_path / "file.txt"
     path.write_text(OLD)
     few = ("--target", target, "--draft", "none", *ENDLESS, "--max-tokens", "29000")
-    with started("edit", *few, "--yes", path, "x", first=TOLD) as process:
-        assert process.stderr is not None
-        while "answering" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 130
+    code, _, err = run_until("answering", "edit", *few, "--yes", path, "x", first=TOLD)
+    assert code == 130
     assert "Stopped" in err
     assert path.read_text() == OLD
