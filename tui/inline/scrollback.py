@@ -97,15 +97,10 @@ class Scrollback:
 
     # For the terminal
 
-    @property
-    def has_news(self) -> bool:
-        """Whether there is finished text that was not returned."""
-        return bool(self._out) or (self._answer is not None and self._answer.has_finished)
-
     def finished(self) -> str:
         """Return the finished text since the last call."""
-        if self._answer is not None:
-            self._out.append(self._painter(self._answer.finished()))
+        if self._answer is not None and (lines := self._answer.finished()):
+            self._out.append(self._painter(lines))
         text, self._out = "".join(self._out), []
         return text
 

@@ -50,11 +50,6 @@ class StreamingText:
         """The source of the text so far."""
         return self._layout.text
 
-    @property
-    def has_finished(self) -> bool:
-        """Whether there are lines of finished blocks that were not returned."""
-        return self._layout.stable > self._next
-
     def finished(self, over: bool = False) -> list[Content]:
         """Return the finished lines since the last call; all others too if it is `over`."""
         end = len(self._layout.lines) if over else self._layout.stable

@@ -132,11 +132,11 @@ class InlineTerminal:
         self._session.app.output.flush()
 
     def _print_finished(self) -> None:
-        app = self._session.app
+        app, finished = self._session.app, self._scrollback.finished()
         # A row that was longer before would be wrapped by its old length.
-        if self._scrollback.has_news or len(self._drawn[1]) != len(self._open_lines()):
+        if finished or len(self._drawn[1]) != len(self._open_lines()):
             app.renderer.erase()
-            app.output.write_raw(self._scrollback.finished().replace("\n", "\r\n"))
+            app.output.write_raw(finished.replace("\n", "\r\n"))
             app.output.flush()
         else:
             self._follow_wrapping()
