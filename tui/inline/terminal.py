@@ -52,8 +52,7 @@ class InlineTerminal:
         vi: bool,
     ) -> None:
         self._chat, self._scrollback = chat, chat.scrollback
-        # The width of the terminal, and the lines above the cursor: as drawn, and while drawing.
-        self._drawn = self._drawing = (0, list[str]())
+        self._lines, self._columns = list[str](), 0  # drawn above the prompt, and at which width
         self._is_due = self._is_over = False
         history = InMemoryHistory([*prompts])
 
@@ -93,8 +92,7 @@ class InlineTerminal:
         # Enter and Ctrl+X Ctrl+E, the editor, call it; that of prompt_toolkit would leave the chat.
         self._session.default_buffer.accept_handler = accept
         renderer = self._session.app.renderer
-        self._session.app.before_render += lambda _: self._print_finished()
-        self._session.app.after_render += lambda _: self._note_drawn()
+        self._session.app.before_render += lambda _: self._prepare()
         # prompt_toolkit has no event for erasing.
         renderer.erase = partial(self._erase, renderer.erase)  # type: ignore[method-assign]
 
@@ -131,21 +129,20 @@ class InlineTerminal:
         self._session.app.output.write_raw(f"\x1b]52;c;{coded}\a")
         self._session.app.output.flush()
 
-    def _print_finished(self) -> None:
-        app, finished = self._session.app, self._scrollback.finished()
+    def _prepare(self) -> None:
+        """Print what is finished, and have the lines drawn that are not."""
+        app, finished, lines = self._session.app, self._scrollback.finished(), self._open_lines()
         # A row that was longer before would be wrapped by its old length.
-        if finished or len(self._drawn[1]) != len(self._open_lines()):
+        if finished or len(lines) != len(self._lines):
             app.renderer.erase()
             app.output.write_raw(finished.replace("\n", "\r\n"))
             app.output.flush()
         else:
             self._follow_wrapping()
+        self._lines, self._columns = lines, app.output.get_size().columns
 
     def _message(self) -> ANSI:
-        lines = self._open_lines()
-        width = self._session.app.output.get_size().columns
-        self._drawing = width, [Text.from_ansi(line).plain for line in lines]
-        return ANSI("".join(f"{line}\n" for line in lines) + PROMPT)
+        return ANSI("".join(f"{line}\n" for line in self._lines) + PROMPT)
 
     def _open_lines(self) -> list[str]:
         """Return the lines above the prompt: as many unfinished lines as fit, and the status."""
@@ -163,15 +160,13 @@ class InlineTerminal:
 
         xterm and screen cut lines instead.
         """
-        output, (before, lines) = self._session.app.output, self._drawn
+        output = self._session.app.output
         columns = output.get_size().columns
         wraps = not (os.environ.get("XTERM_VERSION") or os.environ.get("STY"))
-        if wraps and columns < before:
-            output.cursor_up(sum(max(cell_len(line) - 1, 0) // columns for line in lines))
-        self._drawn = (0, [])
-
-    def _note_drawn(self) -> None:
-        self._drawn = self._drawing
+        if wraps and columns < self._columns:
+            widths = (cell_len(Text.from_ansi(line).plain) for line in self._lines)
+            output.cursor_up(sum(max(width - 1, 0) // columns for width in widths))
+        self._lines = []
 
     def _keys(self) -> KeyBindings:
         keys, chat = KeyBindings(), self._chat
