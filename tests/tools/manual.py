@@ -32,7 +32,7 @@ def pages() -> dict[Path, str]:
 
 
 def command_of(name: str) -> click.Command:
-    command = specchat.get_command(click.Context(specchat), name)
+    _, command, _ = specchat.resolve_command(click.Context(specchat), [name])
     assert command is not None
     return command
 

@@ -51,7 +51,7 @@ class Course(Driver):
         self.engine.go_on.set()
         await self.until(lambda: self.engine.received(RaceOver) and self.phase != "racing")
         await self.pilot.press("s")
-        await self.until(lambda: self.phase == "over" and "outcome" in self.line_classes)
+        await self.until(lambda: self.phase == "over" and "outcome" in self.screen.line.classes)
         views = self.screen.query(TextView)
         await self.until(lambda: not any(view._waiting for view in views))  # all is painted
 
@@ -66,16 +66,8 @@ class Course(Driver):
         return self.screen.phase
 
     @property
-    def line_classes(self) -> frozenset[str]:
-        return self.screen.line.classes
-
-    @property
     def line(self) -> str:
         return str(self.screen.line.render())
-
-    @property
-    def board(self) -> list[str]:
-        return str(self.screen.board.render()).split("\n")
 
     def texts(self) -> list[str]:
         views = self.screen.query(LaneView).results(LaneView)
