@@ -36,9 +36,10 @@ def pair(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[str
     return ["--target", str(names[0]), "--draft", str(names[1]), "--temperature", "14", *TINY]
 
 
-def harmless(home: Path, *commands: Sequence[str], code: int = 0, says: str = "q") -> None:
-    for exit_code, seen in run_each(home, commands):
-        assert exit_code == code, seen[-2000:]
+def harmless(home: Path, *commands: Sequence[str], fails: bool = False, says: str = "q") -> None:
+    for code, seen in run_each(home, commands):
+        assert seen
+        assert code == 0 or fails, seen[-2000:]
         assert leaks(seen, spins=True) == []
         assert says in seen.decode()
 
@@ -83,9 +84,7 @@ def test_model_files_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[
     of_one = (["show"], ["show", "--json"], ["show", "--template"], ["pair"])
     paths = sorted(folder.iterdir())[:: 4 if ALL else 6]
     commands = [["models", *command, str(path)] for path in paths for command in of_one]
-    for _, seen in run_each(tmp_path, commands):
-        assert seen
-        assert leaks(seen, spins=True) == []
+    harmless(tmp_path, *commands, fails=True, says="")
 
 
 def test_settings_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[str]) -> None:
@@ -94,6 +93,4 @@ def test_settings_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[str
     lines = [f"system = {quoted(''.join(texts[:50]))}", f"{quoted(texts[0])} = 1"]
     (home / "config.toml").write_text("\n".join(lines))
     config = [["config", "show"], ["config", "show", "--json"]]
-    for _, seen in run_each(tmp_path, [*config, ["doctor"]]):
-        assert seen
-        assert leaks(seen, spins=True) == []
+    harmless(tmp_path, *config, ["doctor"], fails=True, says="")

@@ -63,7 +63,7 @@ class AskSession:
         self._store, self._conversation = store, conversation
         self.ready: Ready | None = None
         """The models, once they are loaded."""
-        self._saved_at = monotonic()
+        self._printing, self._saved_at = Printing(quiet, settings.show_thinking), monotonic()
 
     def ask(self, text: str, files: Sequence[Attachment], name: str = "") -> None:
         """Ask, and wait for the answer, which is printed below the `name`, if there is one.
@@ -76,7 +76,6 @@ class AskSession:
         """
         console, jobs = self._console, list[asyncio.Task[None]]()
         self._answers = [ReceivedAnswer()]  # all but the last made tool calls
-        self._printing = Printing(self._quiet, self._settings.show_thinking)
         self._failed: Failed | None = None
         self._session = ChatSession(
             self._handle,
@@ -165,7 +164,6 @@ class AskSession:
                 console.stoppable = True
                 if record.role == "assistant" and self._answers[-1].finished:
                     self._answers.append(ReceivedAnswer())
-                    self._printing = Printing(self._quiet, self._settings.show_thinking)
             case events.Changed(record) if record.role == "tool":
                 self._answers[-1].results.append(record)
                 if record.seconds:
