@@ -77,12 +77,13 @@ FORM = "person.json"
 
 
 @pytest.fixture
-def form(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch):
+    """A folder with a schema."""
     (tmp_path / FORM).write_text(PERSON)
     monkeypatch.chdir(tmp_path)
 
 
-def test_an_answer_has_the_form_of_a_file_or_of_standard_input(target, form):
+def test_an_answer_has_the_form_of_a_file_or_of_standard_input(target, folder):
     for given, stdin in ((FORM, None), ("-", PERSON)):
         code, out, err = ask(target, "--schema", given, "hello", stdin=stdin)
         assert (code, err) == (0, "")
@@ -93,12 +94,13 @@ def test_an_answer_has_the_form_of_a_file_or_of_standard_input(target, form):
 
 @pytest.mark.parametrize(("option", "value"), [("--max-tokens", 5), ("--stop", "name")])
 def test_an_answer_that_ends_in_mid_form_is_an_error_that_says_what_to_do(
-    target, form, option, value
+    target, folder, option, value
 ):
-    code, out, err = ask(target, "--schema", FORM, option, value, "--json", "hello")
-    assert code == 3
-    assert err.count("form was complete") == 1
-    assert option in err
+    for form in ((), ("--json",)):
+        code, out, err = ask(target, "--schema", FORM, option, value, *form, "hello")
+        assert code == 3
+        assert err.count("form was complete") == 1
+        assert option in err
     assert json.loads(out)["complete"] is False
 
 
@@ -111,7 +113,7 @@ def test_an_answer_that_ends_in_mid_form_is_an_error_that_says_what_to_do(
         (("--grammar", "-"), "The grammar cannot be used: No 'root' rule found."),
     ],
 )
-def test_a_form_that_cannot_be_used_is_a_sentence_and_exit_code_2(target, form, options, why):
+def test_a_form_that_cannot_be_used_is_a_sentence_and_exit_code_2(target, folder, options, why):
     code, out, err = ask(target, *options, "hello", stdin="")
     assert (code, out) == (2, "")
     assert why in err

@@ -30,18 +30,18 @@ def test_typed_and_piped_text_survives_a_locale_of_ascii(target, tmp_path):
     assert "√ and ü\n\ngrößer ∑" in out
 
 
-def test_as_much_as_can_be_sent_is_read(monkeypatch):
-    for size in (LIMIT, LIMIT + 1):
-        reader = subprocess.Popen(["head", "-c", str(size), "/dev/zero"], stdout=subprocess.PIPE)
-        with monkeypatch.context() as patch, open(reader.stdout.fileno(), closefd=False) as given:
+def test_as_much_as_can_be_sent_is_read_and_of_an_endless_pipe_no_more(monkeypatch):
+    for command in (["head", "-c", str(LIMIT), "/dev/zero"], ["cat", "/dev/zero"]):
+        writer = subprocess.Popen(command, stdout=subprocess.PIPE)
+        with monkeypatch.context() as patch, open(writer.stdout.fileno(), closefd=False) as given:
             patch.setattr(sys, "stdin", given)
-            if size == LIMIT:
+            if command[0] == "head":
                 assert len(standard_output.read_piped()) == LIMIT
             else:
-                with pytest.raises(UsageError, match="no end"):
+                with pytest.raises(UsageError, match="more than 10 MB, or no end"):
                     standard_output.read_piped()
-        reader.kill()
-        reader.communicate()
+        writer.kill()
+        writer.communicate()
 
 
 def test_a_pipe_that_does_not_close_is_waited_for_with_a_word():
