@@ -4,24 +4,22 @@ No other module uses private names, so a new version needs a check of this file 
 """
 
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import takewhile
 from typing import Any, cast
 
 from rich._wrap import divide_line as divide_line
-from rich.console import Console
-from rich.control import Control
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-from textual._compositor import CompositorUpdate
+from textual._compositor import ChopsUpdate
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.drivers import linux_driver
-from textual.geometry import Offset, Region
+from textual.geometry import Region
 from textual.keys import Keys
 from textual.message import Message
 from textual.screen import Screen, ScreenResultType
@@ -70,20 +68,6 @@ def uncaught(app: App[None]) -> Exception | None:
 # 8 % without (120 x 40 and 240 x 60, two cores).
 
 
-class Patches(CompositorUpdate):
-    """An update of parts of some lines of the screen."""
-
-    def __init__(self, pieces: Sequence[tuple[Offset, Strip]]) -> None:
-        self._pieces = pieces
-
-    def render_segments(self, console: Console) -> str:
-        """Return the text for the terminal."""
-        return "".join(
-            Control.move_to(*offset).segment.text + strip.render(console)
-            for offset, strip in self._pieces
-        )
-
-
 def paint(widget: Widget, lines: Mapping[int, int]) -> None:
     """Paint lines of a widget's content, each from a cell on; at once if possible.
 
@@ -102,16 +86,18 @@ def paint(widget: Widget, lines: Mapping[int, int]) -> None:
     corner = home.offset + widget.content_offset
     widget._styles_cache.set_dirty(*(region.translate(widget.content_offset) for region in regions))
     ground, filters = widget.background_colors[1], widget.get_line_filters()
-    pieces: list[tuple[Offset, Strip]] = []
+    strips: dict[int, dict[int, Strip]] = {}
+    spans: list[tuple[int, int, int]] = []
     for region in regions:
         if seen := region.translate(corner).intersection(clip):
             strip = widget.render_line(region.y)
             for line_filter in filters:
                 strip = strip.apply_filter(line_filter, ground)
-            strip = strip.crop(seen.x - corner.x, seen.right - corner.x)
-            pieces.append((seen.offset, strip))
-    if pieces:
-        widget.app._display(screen, Patches(pieces))  # type: ignore[arg-type]
+            strips[seen.y] = {seen.x: strip.crop(seen.x - corner.x, seen.right - corner.x)}
+            spans.append((seen.y, seen.x, seen.right))
+    if spans:
+        ends = {y: [right] for y, _, right in spans}
+        widget.app._display(screen, ChopsUpdate(strips, spans, ends))  # type: ignore[arg-type]
 
 
 def _is_covered(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]]) -> bool:
