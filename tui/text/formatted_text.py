@@ -59,7 +59,7 @@ class Formatter:
         self._cursor = 0  # the source before it has been shown
         # What each open container draws before its next line, and before those after it.
         self._containers: list[tuple[Fragment, str]] = []
-        self._style, self._lists = "", 0  # of the open heading; how many lists are open
+        self._style = ""  # of the open heading
 
     def parts(self, block: Block, is_last: bool = False) -> list[BlockPart]:
         """Return the parts of a block; the last of a text shows all remaining rejected drafts."""
@@ -78,62 +78,47 @@ class Formatter:
         return min(self._starts[block.last], len(self._source)) - self._starts[block.first]
 
     def _parts(self, block: Block) -> Iterator[BlockPart]:
-        self._containers, self._style, self._lists = [], "", int(block.is_item)
+        self._containers, self._style = [], ""
         tokens = iter(block.tokens)
         for token in tokens:
-            self._begin(token)
-            body = self._body(token, tokens, block)
+            body: Fragment | Table | HorizontalRule | None = None
+            match token.type:
+                case "list_item_open":
+                    self._containers.append(self._bullet(token))
+                case "blockquote_open":
+                    self._skip(">")
+                    self._containers.append((drawn(FRAME), FRAME))
+                case "heading_open":
+                    self._skip(token.markup)
+                    self._style = HEADING + " underline" * (len(token.markup) < 3)
+                case "heading_close":
+                    self._style = ""
+                case "inline":
+                    body = self._inline(token, self._style)
+                case "hr":
+                    body = HorizontalRule()
+                case "table_open":
+                    body = self._table(token, tokens)
+                case "fence" | "code_block":
+                    body = self._code(token, labelled=not block.opening)
+                case "list_item_close" if self._containers[-1][0].content.plain.strip():
+                    body = Fragment(Content(""), ())  # an item without text has its bullet
             if body is not None:
                 line = (token.map or [block.first])[0]
                 after_blank = line > block.first and not self._lines[line - 1].strip(" \t>")
                 yield self._part(body, after_blank, token.type in ("fence", "code_block"))
-            self._end(token)
-
-    def _begin(self, token: Token) -> None:
-        """Note the list, the container or the heading that a token opens."""
-        match token.type:
-            case "bullet_list_open" | "ordered_list_open":
-                self._lists += 1
-            case "list_item_open":
-                mark = token.info + token.markup
-                at = self._skip(mark) + self._offset
-                bullet = drawn(f"{BULLETS[(self._lists - 1) % len(BULLETS)]} ")
-                if token.info:  # a number is written by the model
-                    bullet = Fragment(drawn(f"{mark} ").content, range(at, at + len(mark)))
-                self._containers.append((bullet, " " * len(bullet.content)))
-            case "blockquote_open":
-                self._skip(">")
-                self._containers.append((drawn(FRAME), FRAME))
-            case "heading_open":
-                self._skip(token.markup)
-                self._style = HEADING + " underline" * (len(token.markup) < 3)
-
-    def _end(self, token: Token) -> None:
-        """Forget what a token closes."""
-        match token.type:
-            case "bullet_list_close" | "ordered_list_close":
-                self._lists -= 1
-            case "list_item_close" | "blockquote_close":
+            if token.type in ("list_item_close", "blockquote_close"):
                 self._containers.pop()
-            case "heading_close":
-                self._style = ""
 
-    def _body(
-        self, token: Token, tokens: Iterator[Token], block: Block
-    ) -> Fragment | Table | HorizontalRule | None:
-        """Return what a token shows, if it shows anything."""
-        match token.type:
-            case "inline":
-                return self._inline(token, self._style)
-            case "hr":
-                return HorizontalRule()
-            case "table_open":
-                return self._table(token, tokens)
-            case "fence" | "code_block":
-                return self._code(token, labelled=not block.opening)
-            case "list_item_close" if self._containers[-1][0].content != self._containers[-1][1]:
-                return Fragment(Content(""), ())  # an item without text has its bullet
-        return None
+    def _bullet(self, token: Token) -> tuple[Fragment, str]:
+        """Return what an item of a list draws before its first line, and before the others."""
+        mark = token.info + token.markup
+        at = self._skip(mark) + self._offset
+        depth = sum(rest != FRAME for _, rest in self._containers)  # items that it is in
+        bullet = drawn(f"{BULLETS[depth % len(BULLETS)]} ")
+        if token.info:  # a number is written by the model
+            bullet = Fragment(drawn(f"{mark} ").content, range(at, at + len(mark)))
+        return bullet, " " * len(bullet.content)
 
     def _part(
         self, body: Fragment | Table | HorizontalRule, after_blank: bool, is_code: bool
