@@ -75,9 +75,10 @@ class ChatController:
 
     def apply(self, settings: Settings) -> None:
         """Use other settings, from the next round or answer on."""
-        self.settings, view = settings, self.widgets.conversation
-        view.colours, view.ghosts = settings.colours, settings.ghosts
-        view.thoughts = settings.show_thinking
+        self.settings = settings
+        self.widgets.conversation.switch(
+            colours=settings.colours, ghosts=settings.ghosts, thoughts=settings.show_thinking
+        )
         self.widgets.status.show(mode=settings.mode)
         self.widgets.prompt.attached.limits = ReadingLimits.of(self.ready, settings)
         if self.session.requests.stream is not None:

@@ -107,7 +107,7 @@ async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
     async def do(terminal: Terminal) -> None:
         page, rng = terminal.page, random.Random(seed)
         page.view.ask(question(9))
-        page.view.ghosts = bool(seed % 2)
+        page.view.switch(ghosts=bool(seed % 2))
         answer = await page.stream()
         for step in steps(rng, 60):
             answer.add(step)

@@ -190,6 +190,14 @@ async def test_keys_and_hits_arrive_when_turns_are_laid_out_late(seed: int) -> N
         assert "answer 38" in page.text
 
 
+async def test_turns_on_their_way_when_another_conversation_is_opened_stay_away() -> None:
+    async with open_page(*talk(60)) as page:
+        page.view.scroll_to(y=1, animate=False, immediate=True, force=True)
+        page.view.open([question(99, "other")])
+        await page.settle()
+        assert user_turns(page) == ["other"]
+
+
 async def test_an_answer_whose_rounds_cannot_be_read_is_shown_without_colours() -> None:
     def damaged(_: int) -> Trace:
         raise StorageError("chats.db is damaged.")
@@ -307,7 +315,7 @@ async def test_stored_answer_shows_how_it_was_made_when_asked() -> None:
         assert text_of(shown) == "b!"
         assert "right guess · correction" in page.text
         assert shown.steps == [step]
-        page.view.colours = False
+        page.view.switch(colours=False)
         await page.open([question(3), answer(4, "**b**!")], {4: (step,)})
         shown = page.view.turns[1]
         assert isinstance(shown, Answer)

@@ -62,8 +62,8 @@ async def test_a_stored_thought_is_folded_and_copying_takes_the_answer_alone() -
         await page.press("t", "c")
         assert "Hm." in page.text
         assert page.wanted == [("copy", "It scatters.")]
-        page.view.thoughts = True
-        page.view.thoughts = False
+        page.view.switch(thoughts=True)
+        page.view.switch(thoughts=False)
         await page.settle()
         assert "Hm." not in page.text
         await page.open([answer(2), answer(3, "", thought="Hm.", stats=STORED)])

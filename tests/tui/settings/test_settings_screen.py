@@ -327,17 +327,20 @@ def test_an_interrupt_is_the_editors_alone(path, editor):
 async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.press("ctrl+t", "ctrl+g")
-        mode, ghosts = chat.app.settings.mode, chat.screen.conversation.ghosts
+        switches = chat.screen.conversation.switches
+        mode, ghosts = chat.app.settings.mode, switches["ghosts"]
         chat.app.theme = "nord"  # as the palette does
         await chat.press("f6")
-        assert (chat.app.settings.mode, chat.screen.conversation.ghosts) == (mode, ghosts)
+        assert (chat.app.settings.mode, switches["ghosts"]) == (mode, ghosts)
         page = chat.app.screen
         assert isinstance(page, SettingsScreen)
         assert page.now.in_force["mode"][0] == chat.app.settings.mode
         for name in ("colours", "ghosts"):
             page.list.highlighted = page.list.get_option_index(name)
             await chat.press("right")
-            assert chat.screen.conversation.ghosts  # as Ctrl+G chose, and then again here
+            assert chat.screen.conversation.switches[
+                "ghosts"
+            ]  # as Ctrl+G chose, and then again here
         await chat.press("escape")
         assert (chat.app.theme, chat.app.settings.ghosts) == ("nord", True)
         assert chat.app.settings.n_ctx == 512  # as the chat was opened

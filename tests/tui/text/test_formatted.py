@@ -46,7 +46,7 @@ async def test_v_toggles_the_colours_of_an_answer() -> None:
         assert "right guess" not in page.text
         await page.press("v")
         assert characters(shown)[0] == ("b", COLOURED["draft"])
-        page.view.colours = False  # of all answers
+        page.view.switch(colours=False)  # of all answers
         await page.settle()
         assert characters(shown)[0] == ("b", "bold")
         again = await page.stream(Step((token("new"),)))

@@ -94,7 +94,7 @@ async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None
         await page.press("g")
         assert text_of(answer) == "abc▍"
         assert "rejected" not in page.text
-        page.view.ghosts = True  # in all answers
+        page.view.switch(ghosts=True)  # in all answers
         second = await page.stream(REJECTED)
         assert text_of(answer) == text_of(second) == "abxy⏎c▍"
 

@@ -10,7 +10,6 @@ from textual.containers import VerticalScroll
 from textual.events import Click
 from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin, Token, Trace
@@ -47,13 +46,6 @@ class Conversation(VerticalScroll):
     """
     can_focus = False  # its turns take the focus
 
-    ghosts: reactive[bool] = reactive(False, init=False)
-    """Whether rejected drafts are shown in all answers."""
-    thoughts: reactive[bool] = reactive(False, init=False)
-    """Whether thoughts are shown in full."""
-    colours: reactive[bool] = reactive(True, init=False)
-    """Whether the tokens of all answers are shown in the styles of their origins."""
-
     class Left(Message):
         """The user moved past the newest turn."""
 
@@ -71,8 +63,10 @@ class Conversation(VerticalScroll):
         """Whether tools are configured, which may send their arguments to servers."""
         self.explained = True
         """Whether the colours of an answer have been explained once."""
+        self.switches = {"colours": True, "ghosts": False, "thoughts": False}
+        """What is shown of all answers; each can still be switched by itself."""
         self._older = OlderTurns(self, self._turn_of)
-        self.reader = Reader(self, lambda: self._older)
+        self.reader = Reader(self, self._older)
         """Remembers the scroll position, and moves from turn to turn."""
 
     def on_mount(self) -> None:
@@ -102,8 +96,7 @@ class Conversation(VerticalScroll):
 
         Turns that are already on the screen, from the first one on, stay as they are.
         """
-        before, self._older = self._older, OlderTurns(self, self._turn_of, records)
-        count, new = self._older.reuse_turns(before)
+        count, new = self._older.replace(records)
         self.hint.display = False
         children = list(self.children)
         gone = children[children.index(self.turns[count - 1]) + 1 if count else 0 :]
@@ -167,20 +160,13 @@ class Conversation(VerticalScroll):
         for welcome in self.query_children(Welcome):
             welcome.press(key)
 
-    def watch_ghosts(self, ghosts: bool) -> None:
-        """Show rejected drafts in every answer, or in none."""
+    def switch(self, **switches: bool) -> None:
+        """Show or hide `colours`, `ghosts` and `thoughts` in all answers, where that changes."""
+        changes = dict(switches.items() - self.switches.items())
+        self.switches |= changes
         for answer in self.query_children(Answer):
-            answer.ghosts = ghosts
-
-    def watch_thoughts(self, opened: bool) -> None:
-        """Show every thought in full, or fold them all."""
-        for answer in self.query_children(Answer):
-            answer.thoughts = opened
-
-    def watch_colours(self, colours: bool) -> None:
-        """Show the tokens of every answer in colours; each can still be switched by itself."""
-        for answer in self.query_children(Answer):
-            answer.colours = colours
+            for name, wanted in changes.items():
+                setattr(answer, name, wanted)
 
     def _turn_of(self, record: StoredMessage) -> Turn:
         if record.role == "user":
@@ -191,9 +177,8 @@ class Conversation(VerticalScroll):
 
     def _configured(self, answer: Answer) -> Answer:
         """Return an answer with the settings that all answers share."""
-        answer.set_reactive(Answer.colours, self.colours)
-        answer.set_reactive(Answer.ghosts, self.ghosts)
-        answer.set_reactive(Answer.thoughts, self.thoughts)
+        for name, shown in self.switches.items():
+            answer.set_reactive(getattr(Answer, name), shown)
         answer.rewritten_file, answer.support = self.rewritten_file, self.support
         return answer
 

@@ -23,14 +23,9 @@ GAP = "⋮"
 class OlderTurns:
     """Mount older turns when the reader comes to the top; unmount them when there are many."""
 
-    def __init__(
-        self,
-        view: VerticalScroll,
-        turn_of: Callable[[StoredMessage], Turn],
-        records: Sequence[StoredMessage] = (),
-    ) -> None:
+    def __init__(self, view: VerticalScroll, turn_of: Callable[[StoredMessage], Turn]) -> None:
         self._view, self._turn_of = view, turn_of
-        self._records = [record for record in records if record.role != "system"]
+        self._records: list[StoredMessage] = []
         self._growing = False  # older turns are mounted and not yet laid out
         self._gap = Static(GAP, markup=False)
         self.above = range(0)
@@ -42,13 +37,16 @@ class OlderTurns:
         del self._records[start:]
         return records
 
-    def reuse_turns(self, before: "OlderTurns") -> tuple[int, list[StoredMessage]]:
-        """Return how many mounted turns can stay, and the records to mount after them.
+    def replace(self, records: Sequence[StoredMessage]) -> tuple[int, list[StoredMessage]]:
+        """Return how many mounted turns can stay for these records, and those to mount after them.
 
-        No turn stays where more than a page of others would follow. `before` has mounted them.
+        No turn stays where more than a page of others would follow.
         """
-        start, count = len(before._records), 0
-        if [record.id for record in self._records[:start]] == [r.id for r in before._records]:
+        before, count = [record.id for record in self._records], 0
+        start = len(before)
+        self._records = [record for record in records if record.role != "system"]
+        self.above, self._growing = range(0), False
+        if [record.id for record in self._records[:start]] == before:
             for turn, record in zip(turns_in(self._view), self._records[start:], strict=False):
                 if turn.busy or not _same(turn.record, record):
                     break

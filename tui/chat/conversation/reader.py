@@ -15,12 +15,9 @@ STEP = 3
 
 
 class Reader:
-    """Stay at the text being read when the layout above it changes; move from turn to turn.
+    """Stay at the text being read when the layout above it changes; move from turn to turn."""
 
-    `older` returns what mounts older turns.
-    """
-
-    def __init__(self, view: VerticalScroll, older: Callable[[], OlderTurns]) -> None:
+    def __init__(self, view: VerticalScroll, older: OlderTurns) -> None:
         self._view, self._older = view, older
         self._top: tuple[Widget, int] | None = None  # the widget at the top, its lines above that
         self._position: int | None = None  # in its text, of the line at the top
@@ -66,8 +63,8 @@ class Reader:
                 self._view.screen.set_focus(turn, scroll_visible=False)
                 self._once_laid_out(turn, partial(self._show, turn, words))
                 return
-        if (index := self._older().index(message)) >= 0:
-            self._older().mount_around(index)
+        if (index := self._older.index(message)) >= 0:
+            self._older.mount_around(index)
             self.find(message, words)
 
     def _once_laid_out(self, turn: Turn, action: Callable[[], None]) -> None:
@@ -126,8 +123,7 @@ class Reader:
         self._view.scroll_to(y=y, animate=False, immediate=True, force=True)
 
     def _go_to_end(self, direction: int) -> bool:
-        older = self._older()
-        older.mount_around(0) if direction < 0 else older.close_gap()
+        self._older.mount_around(0) if direction < 0 else self._older.close_gap()
         turn = turns_in(self._view)[0 if direction < 0 else -1]
         self._view.screen.set_focus(turn, scroll_visible=False)
         if direction < 0:
@@ -141,7 +137,7 @@ class Reader:
         turns, screen = turns_in(self._view), self._view.screen
         index = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
         index += direction
-        older = self._older()
+        older = self._older
         if (index < 0 and older.mount_older()) or (
             index == len(older.above) and older.mount_below()
         ):
