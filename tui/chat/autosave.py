@@ -69,6 +69,17 @@ class Autosave:
         work = partial(app.run_worker, self.save, group="save", exclusive=True, thread=True)
         app.set_interval(SAVE_EVERY, work)
 
+    def show_written_elsewhere(self, focused: bool) -> None:
+        """When the terminal gets the focus, show what another program has answered meanwhile.
+
+        A reader further up stays there, and sees it at the next focus at the end.
+        """
+        branch, idle = self._session.branch, self._session.idle
+        may_move = idle and self._widgets.conversation.follows
+        if focused and may_move and any(r.state == "streaming" for r in branch.records):
+            with suppress(StorageError):
+                branch.reopen()
+
     def save(self) -> None:
         """Save the answers under way and the text in the prompt; may be called on any thread.
 

@@ -7,8 +7,8 @@ from time import monotonic
 
 from textual.timer import Timer
 
-from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, Warned
-from assistant.request import EngineArgs, Prefill, Request
+from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, TokenCount, Warned
+from assistant.request import CountTokens, EngineArgs, Prefill, Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
@@ -20,8 +20,9 @@ from assistant.tools.toolbox import ToolSet
 from models.errors import ContextFull, SpecchatError, StorageError
 from tui.app.program import Program
 from tui.chat.conversation.welcome import SUGGESTIONS
+from tui.chat.layout import ChatWidgets
 from tui.chat.prompt.prompt_queue import Unsent
-from tui.chat.session_view import ChatWidgets, SessionView
+from tui.chat.session_view import SessionView
 from tui.outlook import can_guess, suggest_larger, without_draft
 from tui.reading import Activity
 from tui.safe import safe
@@ -238,6 +239,15 @@ class ChatController:
         if no_draft:
             widgets.conversation.note(without_draft(no_draft, ready, settings), "warning")
         self.session.ready(ready.target)
+
+    def count(self, label: str, text: str) -> None:
+        """Have the tokens of an attached text counted, if a model is loaded."""
+        if self.ready is not None:
+            self.program.submit(CountTokens(label, text), self._show_count)
+
+    def _show_count(self, event: Event) -> None:
+        if isinstance(event, TokenCount):
+            self.widgets.prompt.attached.set_tokens(event.label, event.tokens)
 
     def _suggest_larger(self) -> None:
         """Name, below an answer, a larger model that would run well here."""

@@ -4,8 +4,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
-from textual.screen import Screen
-
 from assistant.events import Decoded, Loading, Prefilled, Step, Warned
 from assistant.session import events
 from assistant.session.chat_session import ChatSession
@@ -14,15 +12,11 @@ from assistant.session.messages import passages_of
 from assistant.session.support import check
 from assistant.store.values import ELSEWHERE, StoredMessage
 from models.errors import StorageError
-from tui.chat.chat_list import ChatList
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.conversation import Conversation
 from tui.chat.conversation.tool_turns import ApprovalTurn, ResultTurn
 from tui.chat.conversation.turn import Turn
-from tui.chat.panel import FiguresPanel
+from tui.chat.layout import ChatWidgets
 from tui.chat.prompt.file_search import located
-from tui.chat.prompt.prompt import Prompt
-from tui.chat.status import Banner, Status
 from tui.labels import TO_MESSAGES
 from tui.reading import Activity, AnswerProgress
 from tui.safe import safe
@@ -30,19 +24,6 @@ from tui.safe import safe
 FIGURES_EVERY = 0.5
 """Seconds between two updates of the figures: faster ones cannot be read."""
 WAITING, ANSWERING = Activity("waiting for the model", 0.0), Activity("answering", 1.0)
-
-ROOMY = 160
-"""Width in cells from which a conversation fits between two side panels."""
-
-
-class ChatWidgets(Screen[None]):
-    """The screen of a chat with its widgets; `ChatScreen` lays them out, and gives them keys."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.prompt, self.status, self.banner = Prompt(), Status(id="status"), Banner()
-        self.chats, self.conversation = ChatList(), Conversation()
-        self.panel = FiguresPanel(lambda: self.chats.display and self.size.width < ROOMY)
 
 
 class SessionView:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from assistant.session.attachments import read
 from assistant.session.messages import open_calls, passages_of
+from assistant.session.tool_loop import Decision
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_notify
@@ -71,6 +72,22 @@ class TurnActions:
         if record.role == "tool":
             self._controller.view.focus_approval = True
         self._session.answer_again(record)
+
+    def resolve_approval(self, turn: Turn, decision: Decision) -> None:
+        """Run or refuse the tool call that waits for approval, as the user decided."""
+        if turn is self._controller.view.approval:
+            self._controller.widgets.prompt.focus()
+            self._or_notify(lambda: self._session.tool_loop.resolve_approval(decision))
+
+    def find(self, message: int, words: Sequence[str]) -> bool:
+        """Go to words of a message on any branch of the conversation; return whether it exists."""
+        try:
+            if message not in {record.id for record in self._branch.records}:
+                self._branch.choose(message)
+        except StorageError:  # it has been deleted meanwhile
+            return False
+        self._view.reader.find(message, words)
+        return True
 
     @property
     def can_undo(self) -> bool:
