@@ -25,6 +25,7 @@ from tui.text.fragment import (
     Table,
     drawn,
     joined,
+    plain,
     with_ghosts,
 )
 from tui.text.markdown_reading import Block
@@ -219,10 +220,8 @@ class Formatter:
                 case "table_close":
                     break
         begin, end = opening.map or (0, 0)
-        written = FragmentBuilder()
         source = "\n".join(self._lines[begin:end])
-        written.write(source, range(self._starts[begin], self._starts[begin] + len(source)))
-        return Table(rows, sides, written.fragment(self._offset))
+        return Table(rows, sides, plain(source, self.position(begin)))
 
 
 @lru_cache(maxsize=128)

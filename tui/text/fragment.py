@@ -27,7 +27,12 @@ class Fragment(NamedTuple):
 
     def wrapped(self, width: int) -> "list[Fragment]":
         """Return the lines of a width."""
-        return self.divided(breaks(self.content.plain, width), width)
+        offsets = breaks(self.content.plain, width)
+        parts = zip(self.content.divide(offsets), pairwise([0, *offsets, None]), strict=True)
+        return [
+            Fragment(_line(content, end is None, width), self.positions[begin:end])
+            for content, (begin, end) in parts
+        ]
 
     def ending(self, count: int) -> "Fragment":
         """Return the last `count` characters."""
@@ -38,14 +43,6 @@ class Fragment(NamedTuple):
         """Return the fragment with a mark after its text, which replaces the first drawn cell."""
         end = min(len(self.positions), len(self.content))
         return Fragment(self.content[:end] + mark + self.content[end + 1 :], self.positions)
-
-    def divided(self, offsets: Sequence[int], width: int) -> "list[Fragment]":
-        """Return the lines that begin at offsets, cut to a width."""
-        parts = zip(self.content.divide(offsets), pairwise([0, *offsets, None]), strict=True)
-        return [
-            Fragment(_line(content, end is None, width), self.positions[begin:end])
-            for content, (begin, end) in parts
-        ]
 
 
 class FragmentBuilder:
@@ -80,10 +77,10 @@ class FragmentBuilder:
 
 
 def plain(text: str, position: int, column: int = 0) -> Fragment:
-    """Return a line of the source, or its rest from a column on, unformatted."""
-    line = FragmentBuilder(column)
-    line.write(text, range(len(text)))
-    return line.fragment(position)
+    """Return lines of the source, the first of them from a column on, unformatted."""
+    lines = FragmentBuilder(column)
+    lines.write(text, range(len(text)))
+    return lines.fragment(position)
 
 
 def drawn(text: str, style: str = DRAWN) -> Fragment:

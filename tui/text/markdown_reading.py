@@ -161,13 +161,10 @@ def _shown(token: Token) -> Iterator[str]:
 
 def _sources(children: Iterable[Token]) -> Iterator[str]:
     for child in children:
-        match child.type:
-            case "code_inline" if not _visible(child.content):
-                pass
-            case "code_inline":
-                yield child.markup + child.content + child.markup
-            case _:
-                yield child.content or child.markup
+        if child.type != "code_inline":
+            yield child.content or child.markup
+        elif _visible(child.content):
+            yield child.markup + child.content + child.markup
 
 
 def _as_written(lines: Sequence[str], at: Token) -> list[Token]:

@@ -96,8 +96,7 @@ class TextLayout:
             self._start, self._column = self._start + len(line) + 1, 0
         self.stable = len(self.lines)
         growing = plain(last, self._start, self._column)
-        ending = with_ghosts(growing, deque(self._ghosts), True)
-        self.lines += ending.divided(breaks(ending.content.plain, self.width), self.width)
+        self.lines += with_ghosts(growing, deque(self._ghosts), True).wrapped(self.width)
         # A rejected draft at the end may move to the next line.
         self._stabilise(with_ghosts(growing, deque(self._ghosts)))
 
