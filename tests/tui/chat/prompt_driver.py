@@ -53,8 +53,7 @@ class Typist(Driver):
         self.app, self.prompt = app, app.prompt
 
     async def type(self, text: str) -> None:
-        names = {" ": "space", "\n": "ctrl+j", "@": "@", "/": "slash", ".": "full_stop"}
-        names |= {"\x1b": "escape", "~": "tilde", "_": "underscore", "-": "minus"}
+        names = {"\n": "ctrl+j", "\x1b": "escape"}
         await self.pilot.press(*(names.get(letter, letter) for letter in text))
 
     async def paste(self, text: str) -> None:

@@ -5,7 +5,6 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from textual import events
 
 from assistant.session.attachments import LIMIT
 from tests.tui.chat.prompt_driver import at_the_prompt
@@ -30,18 +29,6 @@ async def test_enter_sends_what_is_not_blank_and_makes_room() -> None:
         await typist.pilot.press("enter")
         assert [sent.text for sent in typist.app.sent] == ["one\ntwo"]
         assert typist.prompt.text == ""
-
-
-async def test_keys_typed_after_enter_stay() -> None:
-    async with at_the_prompt() as typist:
-        # as fast as a terminal sends them
-        for key in "abc":
-            typist.prompt.editor.post_message(events.Key(key, key))
-        typist.prompt.editor.post_message(events.Key("enter", "\r"))
-        typist.prompt.editor.post_message(events.Key("d", "d"))
-        await typist.until(lambda: typist.app.sent)
-        assert typist.app.sent[0].text == "abc"
-        assert typist.prompt.text == "d"
 
 
 # History

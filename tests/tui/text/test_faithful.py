@@ -2,11 +2,7 @@
 
 import itertools
 
-import pytest
-
-from tests.patience import ALL
 from tests.tui.chat.turns import Shown, answer, open_page
-from tests.tui.text.documents import documents, seen
 from tui.text.text_view import TextView
 
 VERBATIM = [
@@ -55,8 +51,8 @@ FORMATTED = {
 def rows(page: Shown) -> list[str]:
     """The rows of the answer on the screen, without empty ones."""
     words = page.app.query_one(TextView).region
-    found = page.text.split("\n")[words.y : words.bottom]
-    return [row for row in (row[words.x :].rstrip() for row in found) if row]
+    lines = page.text.split("\n")[words.y : words.bottom]
+    return [row for row in (line[words.x :].rstrip() for line in lines) if row]
 
 
 async def test_a_text_without_formatting_is_on_the_screen_as_it_was_written() -> None:
@@ -78,16 +74,6 @@ async def test_formatting_takes_nothing_but_its_own_marks() -> None:
             if [row.strip() for row in rows(page)] != shown.split("\n"):
                 wrong[text] = rows(page)
     assert not wrong
-
-
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.some(1)
-async def test_every_character_of_any_markdown_is_painted_but_marks(seed: int) -> None:
-    for width in (120, 40):
-        async with open_page(size=(width, 120)) as page:
-            for id, text in enumerate(documents(60 if ALL else 20, seed), 2):
-                await page.open([answer(id, text)])
-                assert seen("".join(rows(page))) == seen(text), text
 
 
 async def test_blocks_are_separated_by_a_blank_line() -> None:

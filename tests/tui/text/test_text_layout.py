@@ -53,11 +53,11 @@ def described(lines: list[Fragment]) -> list[tuple[str, list[tuple[object, ...]]
 
 
 def looks(line: Content) -> list[tuple[object, ...]]:
-    found: list[tuple[object, ...]] = [()] * len(line)
+    styles: list[tuple[object, ...]] = [()] * len(line)
     for span in line.spans:
-        for place in range(span.start, min(span.end, len(line))):
-            found[place] += (str(span.style),)
-    return found
+        for index in range(span.start, min(span.end, len(line))):
+            styles[index] += (str(span.style),)
+    return styles
 
 
 def texts(seed: int) -> tuple[str, random.Random]:
@@ -66,7 +66,7 @@ def texts(seed: int) -> tuple[str, random.Random]:
 
 
 def check(text: str, dice: random.Random, width: int, formatted: bool, most: int = 9) -> None:
-    """Whatever the rounds, the lines are the same; those that are stable never change."""
+    """Whatever the rounds, the lines are the same and fit; those that are stable never change."""
     runs = [*runs_of(text, dice, most)]
     layout, before = TextLayout(width, formatted), described([])
     for run in runs:
@@ -76,6 +76,7 @@ def check(text: str, dice: random.Random, width: int, formatted: bool, most: int
         before = now
     whole = laid_out(runs, width, formatted)
     assert described(layout.lines) == described(whole.lines), (text, width)
+    assert max(line.content.cell_length for line in layout.lines) <= width, (text, width)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -94,14 +95,10 @@ def test_the_lines_of_markdown_do_not_depend_on_its_pieces(seed: int) -> None:
         check(text, dice, dice.choice((20, 31, 60, 200)), formatted=True)
 
 
-def test_an_item_above_a_delimiter_row_is_no_table_wherever_its_list_begins() -> None:
-    for seed in range(9):
-        check("- z\n- a|b\n-|-\n1|2", random.Random(seed), 60, formatted=True)
-
-
-def test_a_table_begins_when_the_line_below_its_head_is_complete() -> None:
-    for seed in range(9):
-        check("_\na|\n|-.", random.Random(seed), 60, formatted=True, most=2)
+@pytest.mark.parametrize("text", ["- z\n- a|b\n-|-\n1|2", "_\na|\n|-."], ids=["item", "head"])
+def test_a_table_begins_when_a_line_below_its_head_is_complete_and_in_no_item(text: str) -> None:
+    for seed, most in itertools.product(range(9), (2, 9)):
+        check(text, random.Random(seed), 60, formatted=True, most=most)
 
 
 def test_a_rejected_draft_at_the_end_of_a_plain_line_moves_no_line_above_it() -> None:
@@ -153,12 +150,6 @@ def test_lines_are_those_that_the_widgets_of_textual_would_show(width: int, seed
     assert [line.content.plain for line in lines] == [
         line.plain for line in Content(text).wrap(width)
     ]
-
-
-def test_no_line_is_wider_than_the_width() -> None:
-    for width, text in itertools.product((20, 33, 80, 200), documents(100, 5)):
-        for line in laid_out([(text, "target")], width).lines:
-            assert line.content.cell_length <= width, text
 
 
 def test_a_growing_text_changes_only_its_last_lines() -> None:
