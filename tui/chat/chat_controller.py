@@ -7,8 +7,8 @@ from time import monotonic
 
 from textual.timer import Timer
 
-from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, TokenCount, Warned
-from assistant.request import CountTokens, EngineArgs, Prefill, Request
+from assistant.events import Event, Failed, PrefillDone, Prefilled, Ready, Warned
+from assistant.request import EngineArgs, Prefill, Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
@@ -201,7 +201,7 @@ class ChatController:
 
     def expect_models(self) -> None:
         """Show that models are being looked for."""
-        self.ready = None
+        self.ready = self.widgets.prompt.attached.submit = None
         self.session.requests.expect_model()
         self.widgets.status.show(loaded=False, activity=Activity("looking for the models", 0.0))
 
@@ -228,26 +228,18 @@ class ChatController:
     def show_ready(self, ready: Ready) -> None:
         """Use the loaded models for answers, and show their names."""
         widgets, settings, n_ctx = self.widgets, self.settings, ready.target.n_ctx
+        attached = widgets.prompt.attached
         no_draft = None if ready.draft else self._no_draft or ready.no_draft
         drafting = can_guess(ready, settings)
         self.ready, widgets.panel.no_draft = ready, no_draft
         widgets.banner.ready(ready)
         widgets.panel.ready(ready)
         widgets.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
-        widgets.prompt.attached.limits = ReadingLimits.of(ready, settings)
-        widgets.prompt.attached.recount()
+        attached.limits, attached.submit = ReadingLimits.of(ready, settings), self.program.submit
+        attached.recount()
         if no_draft:
             widgets.conversation.note(without_draft(no_draft, ready, settings), "warning")
         self.session.ready(ready.target)
-
-    def count(self, label: str, text: str) -> None:
-        """Have the tokens of an attached text counted, if a model is loaded."""
-        if self.ready is not None:
-            self.program.submit(CountTokens(label, text), self._show_count)
-
-    def _show_count(self, event: Event) -> None:
-        if isinstance(event, TokenCount):
-            self.widgets.prompt.attached.set_tokens(event.label, event.tokens)
 
     def _suggest_larger(self) -> None:
         """Name, below an answer, a larger model that would run well here."""

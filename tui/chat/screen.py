@@ -19,7 +19,6 @@ from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ROOMY, ChatWidgets
 from tui.chat.prompt.editor import Editor
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.prompt.prompt_attachments import PromptAttachments
 from tui.chat.turn_actions import TurnActions
 from tui.labels import MODES, ON_MACOS
 
@@ -97,10 +96,6 @@ class ChatScreen(ChatWidgets):
             self.prompt.editor.send()
         elif suggestion.then == "race":
             self.action_race()
-
-    @on(PromptAttachments.CountWanted)
-    def _count(self, message: PromptAttachments.CountWanted) -> None:
-        self.controller.count(message.label, message.text)
 
     @on(TurnAction)
     def _act(self, message: TurnAction) -> None:

@@ -130,7 +130,7 @@ class SessionView:
         from assistant.edit.rewrite import proposed_by
 
         new = proposed_by(record, self.session.branch.records)
-        exists = new and os.path.isfile(located(new.name, self._screen.prompt.picker.root))
+        exists = new and os.path.isfile(located(new.name))
         return new.name if new and exists else ""
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:

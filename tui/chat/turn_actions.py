@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from assistant.session.attachments import read
 from assistant.session.messages import open_calls, passages_of
@@ -12,7 +12,6 @@ from assistant.session.tool_loop import Decision
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError, UsageError
 from tui.app.clipboard import code_blocks, copy_and_notify
-from tui.app.program import Program
 from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import Turn, Verb
 from tui.chat.prompt.file_search import located
@@ -143,14 +142,13 @@ class TurnActions:
         """Open the file of a passage in the user's editor, at its first line."""
         from assistant.passages.file_lines import DOCUMENTS
 
-        root, program = self._controller.widgets.prompt.picker.root, cast(Program, self._view.app)
-        path = located(source.name, root).absolute()
+        path = located(source.name).absolute()
         if path.suffix.lower() in DOCUMENTS:
             reason = f"{source.name} is not a text file; what was read from it is above."
         elif not os.path.isfile(path):
             reason = f"{source.name} is gone; what was read from it is above."
         else:
-            reason = program.edit(path, source.first)
+            reason = self._controller.program.edit(path, source.first)
         if reason:
             self._view.notify(safe(reason), severity="warning", timeout=8, markup=False)
 
@@ -159,8 +157,7 @@ class TurnActions:
         from assistant.edit.answer_change import answer_change
         from tui.chat.dialogs import ChangeScreen
 
-        root = self._controller.widgets.prompt.picker.root
-        change = answer_change(record, self._branch.records, lambda name: located(name, root))
+        change = answer_change(record, self._branch.records, located)
 
         def write(confirmed: bool | None) -> None:
             if confirmed:

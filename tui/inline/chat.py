@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from pathlib import Path
 from typing import Any, Protocol
 
 from assistant.events import Failed, Ready
@@ -253,7 +252,7 @@ class InlineChat:
 
 def attachment_of(name: str) -> Attachment:
     """Return the text of a file, or a folder to be searched, by its name."""
-    path = located(name, Path.cwd())
+    path = located(name)
     return read(path, f"{name}/" if os.path.isdir(path) and name[-1:] != "/" else name)
 
 
@@ -264,6 +263,6 @@ def _named_in(text: str) -> Iterator[Attachment]:
         ends = [end.start() for end in re.finditer(r"\s|$", line)]
         longest_first = (line[:end] for end in reversed(ends))
         names = (name for whole in longest_first for name in (whole, whole.rstrip(".,;:!?)")))
-        existing = (name for name in names if name and os.path.exists(located(name, Path.cwd())))
+        existing = (name for name in names if name and os.path.exists(located(name)))
         if name := next(existing, None):
             yield attachment_of(name)

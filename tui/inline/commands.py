@@ -137,7 +137,7 @@ class SlashCommands(Completer):
     def do_apply(self, _: str) -> None:
         """: write what the answer changes in a file"""
         answer = self._last("assistant")
-        change = answer_change(answer, self._branch.records, lambda name: located(name, Path.cwd()))
+        change = answer_change(answer, self._branch.records, lambda name: located(name).absolute())
         for hunk in change.hunks:
             self._note(f"{change.name}, line {hunk.start}")
             for sign, text in hunk.lines:
@@ -195,7 +195,7 @@ class SlashCommands(Completer):
         constraint = None
         if kind:
             named = kind != "regex"
-            value = read(located(value, Path.cwd()), value).text if named else value
+            value = read(located(value), value).text if named else value
             fields_of(constraint := Constraint(kind, value))  # raises an error if it is invalid
         self._chat.constraint = constraint
         self._note(f"Form: {one_line(text)}")
@@ -253,11 +253,10 @@ class SlashCommands(Completer):
 
     def _files(self, typed: str) -> Iterator[str]:
         """Yield the names that fit what was typed: letters of them, or a path."""
-        root = Path.cwd()
         if is_path(typed):
             folder, _, start = typed.rpartition("/")
-            names = entries(f"{folder}/", root)
+            names = entries(f"{folder}/")
             yield from (f"{folder}/{name}" for name in names if name.startswith(start))
         else:
-            self._known = self._known or files_below(root)
+            self._known = self._known or files_below(Path())
             yield from (match.name for match in ranked(self._known, typed, MAX_LISTED))

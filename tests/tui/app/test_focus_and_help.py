@@ -55,15 +55,21 @@ async def test_the_border_says_a_question_is_edited_until_it_is_sent_or_left(pai
         assert not chat.prompt.border_title
 
 
-async def test_escape_closes_the_list_from_it_from_the_search_and_from_beside(pair: Pair) -> None:
+async def test_escape_and_f2_close_the_list_and_f2_first_goes_back_to_it(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
         chats = chat.screen.chats
-        for keys in (("f2",), ("f2", "o"), ("f2", "ctrl+up")):
+        for *keys, closes in (
+            ("f2", "escape"), ("f2", "o", "escape"), ("f2", "ctrl+up", "escape"), ("f2", "f2")
+        ):  # fmt: skip
             await chat.pilot.press(*keys)
             assert chats.display
-            await chat.pilot.press("escape")
+            await chat.pilot.press(closes)
             assert not chats.display
             assert chat.screen.focused is chat.prompt.editor
+        await chat.pilot.press("f2")
+        chat.prompt.focus()
+        await chat.pilot.press("f2")
+        assert (chats.display, chats.rows.has_focus) == (True, True)
 
 
 async def test_ctrl_r_in_a_search_renames_what_is_found_and_asks_nothing_again(pair: Pair) -> None:
@@ -77,19 +83,6 @@ async def test_ctrl_r_in_a_search_renames_what_is_found_and_asks_nothing_again(p
         await chat.until(lambda: not chat.screen.chats.rows.chosen)
         await chat.pilot.press("ctrl+r")
         assert (chat.texts, chat.screen.session.idle) == (before, True)
-
-
-async def test_f2_goes_back_to_a_list_that_is_open_and_closes_it_from_there(pair: Pair) -> None:
-    async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        chats = chat.screen.chats
-        await chat.pilot.press("f2")
-        chat.prompt.focus()
-        await chat.pilot.press("f2")
-        assert chats.display
-        assert chats.rows.has_focus
-        await chat.pilot.press("f2")
-        assert not chats.display
-        assert chat.screen.focused is chat.prompt.editor
 
 
 async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:

@@ -8,9 +8,10 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from assistant.request import CountTokens
 from tests.tui.driver import Driver
 from tui.chat.prompt.prompt import Prompt
-from tui.chat.prompt.prompt_attachments import Chip, PromptAttachments
+from tui.chat.prompt.prompt_attachments import Chip
 
 
 class Alone(App[None]):
@@ -20,7 +21,8 @@ class Alone(App[None]):
         super().__init__()
         self.prompt = Prompt()
         self.sent: list[Prompt.Submitted] = []
-        self.wanted: list[PromptAttachments.CountWanted] = []
+        self.wanted: list[CountTokens] = []
+        self.prompt.attached.submit = lambda job, _: self.wanted.append(job)
         self.edits = 0
         self._state = state
 
@@ -35,10 +37,6 @@ class Alone(App[None]):
     @on(Prompt.Submitted)
     def take(self, message: Prompt.Submitted) -> None:
         self.sent.append(message)
-
-    @on(PromptAttachments.CountWanted)
-    def want(self, message: PromptAttachments.CountWanted) -> None:
-        self.wanted.append(message)
 
     @on(Prompt.Edited)
     def edited(self) -> None:

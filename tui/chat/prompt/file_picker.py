@@ -38,9 +38,8 @@ class Picker(OptionList):
 
     can_focus = False
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self) -> None:
         super().__init__(markup=False)
-        self.root = root
         self.searched: str | None = None  # the text that the listed files match
         self._matches: tuple[FuzzyMatch, ...] = ()
         self._files_below: tuple[str, ...] | None = None  # searched once each time it opens
@@ -94,7 +93,7 @@ class Picker(OptionList):
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         name = typed if is_path(typed) else _folder(typed)
-        is_folder = bool(typed) and name.endswith("/") and os.path.isdir(located(name, self.root))
+        is_folder = bool(typed) and name.endswith("/") and os.path.isdir(located(name))
         return (*([FuzzyMatch(name)] if is_folder else []), *self._files(typed))
 
     def _files(self, typed: str) -> tuple[FuzzyMatch, ...]:
@@ -105,11 +104,11 @@ class Picker(OptionList):
             shift = len(folder) + 1
             return tuple(
                 FuzzyMatch(f"{folder}/{match.name}", tuple(mark + shift for mark in match.marked))
-                for match in ranked(entries(f"{folder}/", self.root), last, SHOWN)
+                for match in ranked(entries(f"{folder}/"), last, SHOWN)
             )
         with self._search_lock:
             if self._files_below is None:
-                self._files_below = files_below(self.root)
+                self._files_below = files_below(Path())
         return ranked(self._files_below, typed, SHOWN)
 
 

@@ -54,15 +54,15 @@ def is_path(typed: str) -> bool:
     return typed.startswith(("/", "~", "./", "../"))
 
 
-def located(name: str, root: Path) -> Path:
-    """Return the path of a name, relative to `root` unless it is absolute."""
-    return root / os.path.expanduser(name)
+def located(name: str) -> Path:
+    """Return the path of a name, in which ~ is the home of the user."""
+    return Path(os.path.expanduser(name))
 
 
-def entries(folder: str, root: Path) -> tuple[str, ...]:
+def entries(folder: str) -> tuple[str, ...]:
     """Return the names in a folder: folders first, with a slash at the end, hidden names last."""
     try:
-        with os.scandir(located(folder, root)) as listing:
+        with os.scandir(located(folder)) as listing:
             names = [f"{entry.name}/" if os.path.isdir(entry) else entry.name for entry in listing]
     except (OSError, ValueError):
         return ()

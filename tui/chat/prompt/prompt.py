@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 from textual import on
@@ -59,7 +58,7 @@ class Prompt(Vertical):
         """The text or the attachments changed."""
 
     def __init__(self) -> None:
-        self.picker, self.attached = Picker(Path()), PromptAttachments()
+        self.picker, self.attached = Picker(), PromptAttachments()
         self.history = InputHistory()
         self.queue = PromptQueue()
         self.editor = Editor(self.picker, self.attached, self.history, self.queue)
@@ -106,7 +105,7 @@ class Prompt(Vertical):
         from assistant.constraints.grammar import fields_of  # few chats need it
 
         try:
-            constraint = Constraint("schema", read(located(name, self.picker.root), name).text)
+            constraint = Constraint("schema", read(located(name), name).text)
             fields = ", ".join(fields_of(constraint))
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
@@ -141,9 +140,9 @@ class Prompt(Vertical):
     async def _read(self, message: FileMentioned) -> None:
         message.stop()
         # A prompt that is sent meanwhile has the file: this widget handles it afterwards.
-        path = located(message.name, self.picker.root)
         try:
-            self.attached.add(await asyncio.to_thread(read, path, message.name))
+            file = await asyncio.to_thread(read, located(message.name), message.name)
+            self.attached.add(file)
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
 

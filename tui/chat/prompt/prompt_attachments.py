@@ -1,6 +1,6 @@
 """The attachments of the prompt: as chips above it, and on a screen with their texts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
@@ -16,6 +16,8 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from assistant.events import Event, TokenCount
+from assistant.request import CountTokens
 from assistant.session.attachments import LIMIT, ReadingLimits
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment
@@ -75,13 +77,8 @@ class PromptAttachments(Widget):
     class Changed(Message):
         """An attachment was added, removed or counted."""
 
-    @dataclass
-    class CountWanted(Message):
-        """The tokens of an attached text should be counted; `set_tokens` takes the result."""
-
-        label: str
-        text: str
-
+    submit: Callable[[CountTokens, Callable[[Event], None]], object] | None = None
+    """Has the engine count tokens, once a model is loaded."""
     _last_label = 0
 
     def validate_chips(self, chips: tuple[Chip, ...]) -> tuple[Chip, ...]:
@@ -126,7 +123,7 @@ class PromptAttachments(Widget):
         chip = Chip(label, whole, byte_size(whole.text), tokens(whole.text))
         others = [other for other in self.chips if other.attachment.name != whole.name]
         self.chips = (*others, chip)
-        self.call_next(self._request_count, chip)  # so that this widget is the sender
+        self._request_count(chip)
 
     def add_pasted(self, text: str) -> None:
         """Add a text that has no name."""
@@ -146,7 +143,7 @@ class PromptAttachments(Widget):
             replace(chip, tokens=tokens(chip.attachment.text), counted=False) for chip in self.chips
         )
         for chip in self.chips:
-            self.call_next(self._request_count, chip)
+            self._request_count(chip)
 
     def set_tokens(self, label: str, tokens: int) -> None:
         """Show the counted tokens of an attachment."""
@@ -168,8 +165,12 @@ class PromptAttachments(Widget):
         return packed([drawn(chip, width) for chip in self.chips], width)
 
     def _request_count(self, chip: Chip) -> None:
-        if 0 < len(chip.attachment.text) <= COUNTED:
-            self.post_message(self.CountWanted(chip.label, chip.attachment.text))
+        if self.submit is not None and 0 < len(chip.attachment.text) <= COUNTED:
+            self.submit(CountTokens(chip.label, chip.attachment.text), self._show_count)
+
+    def _show_count(self, event: Event) -> None:
+        if isinstance(event, TokenCount):
+            self.set_tokens(event.label, event.tokens)
 
 
 def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:
