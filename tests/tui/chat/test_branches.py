@@ -40,9 +40,7 @@ async def test_the_focus_stays_on_the_shown_branch(pair: Pair) -> None:
         assert chat.app.screen is chat.screen
 
 
-async def test_the_figures_are_of_the_shown_answer(
-    pair: Pair,
-) -> None:
+async def test_the_figures_are_of_the_shown_answer(pair: Pair) -> None:
     async with open_chat(*pair, size=(160, 60), asked=("Which way?",)) as chat:
         await chat.press("f3")
         await chat.act("r")
@@ -165,9 +163,7 @@ async def test_y_copies_one_block_after_another(
 LARGE, SMALL = "```\na large\nblock\n```\n", "```\nsmall\n```\n"
 
 
-async def test_y_copies_the_largest_block_or_after_scrolling_a_visible_one(
-    pair: Pair,
-) -> None:
+async def test_y_copies_the_largest_block_or_after_scrolling_a_visible_one(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         chat.screen.open(kept(chat, "One", LARGE + "long\n\n" * 99 + SMALL))
         await chat.act("y")
@@ -178,9 +174,7 @@ async def test_y_copies_the_largest_block_or_after_scrolling_a_visible_one(
         await copied(chat, "small")
 
 
-async def test_home_and_end_go_to_the_ends_of_a_conversation(
-    pair: Pair,
-) -> None:
+async def test_home_and_end_go_to_the_ends_of_a_conversation(pair: Pair) -> None:
     contents = [f"Message {i}" + "\n\nlong" * (i % 2) * 50 for i in range(60)]
     async with open_chat(*pair) as chat:
         chat.screen.open(kept(chat, *contents))

@@ -72,9 +72,7 @@ async def test_a_chat_works_at_every_size(pair: Pair) -> None:
             assert len(chat.texts) == 2 * count
 
 
-async def test_a_race_requested_during_a_load_starts_after_it(
-    pair: Pair,
-) -> None:
+async def test_a_race_requested_during_a_load_starts_after_it(pair: Pair) -> None:
     async with open_chat(*pair, hold=(Ready, 1)) as chat:
         await chat.press("f5")  # no first start: a model is on its way
         assert not chat.app.screen.query("#welcome")

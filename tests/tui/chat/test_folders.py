@@ -65,9 +65,7 @@ async def test_a_folder_that_is_entered_offers_its_files_first_and_itself_above(
         assert typist.prompt.attachments == (Attachment("./notes/", ""),)
 
 
-async def test_a_long_text_is_asked_by_its_passages_unless_w_insists(
-    notes: Path,
-) -> None:
+async def test_a_long_text_is_asked_by_its_passages_unless_w_insists(notes: Path) -> None:
     (notes / "long.md").write_text(BIRDS * 400)
     whole = Attachment("notes/long.md", BIRDS * 400)
     async with at_the_prompt() as typist:
@@ -206,9 +204,7 @@ async def test_sources_are_the_same_when_a_conversation_is_opened_again(pair: Pa
         assert any("[1] notes/air.md:" in text for text in chat.shown(".chips"))
 
 
-async def test_a_question_without_passages_is_noted_also_when_reopened(
-    pair: Pair,
-) -> None:
+async def test_a_question_without_passages_is_noted_also_when_reopened(pair: Pair) -> None:
     expected = "Nothing in notes/ is about this; answered without it."
     async with open_chat(*pair, says="In an oven.") as chat:
         await ask(chat, "How is bread baked?")

@@ -63,9 +63,7 @@ async def test_a_file_without_a_usable_schema_is_refused_and_never_on(pair: Pair
         assert (chat.prompt.border_title, chat.notices) == ("JSON by right.json", [])
 
 
-async def test_where_no_schema_file_matches_enter_sends_nothing(
-    pair: Pair,
-) -> None:
+async def test_where_no_schema_file_matches_enter_sends_nothing(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
         await chat.press("f7")
         await chat.until(lambda: chat.prompt.border_title == CHOOSING)
