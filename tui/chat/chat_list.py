@@ -129,13 +129,11 @@ class ChatList(Vertical):
             self.rows.action_choose()
 
     @on(Input.Changed, "#chats-search")
-    def search_soon(self) -> None:
-        """Search once the user pauses."""
+    def _search_soon(self) -> None:
         self.refresh_list(pause_s=PAUSE_S)
 
     @on(Input.Submitted, "#chats-search")
-    def open_found(self) -> None:
-        """Open the first result."""
+    def _open_first(self) -> None:
         self.refresh_list(opens=True)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

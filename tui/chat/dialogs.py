@@ -46,13 +46,11 @@ class SourcesScreen(ListDialog[None]):
         self.list.focus()
 
     @on(OptionList.OptionHighlighted)
-    def show_text(self, message: OptionList.OptionHighlighted) -> None:
-        """Show the passage under the cursor, as it was when the search found it."""
+    def _show_text(self, message: OptionList.OptionHighlighted) -> None:
         self.show_detail(Content(safe(self._sources[message.option_index].text)))
 
     @on(OptionList.OptionSelected)
-    def open(self, message: OptionList.OptionSelected) -> None:
-        """Open the file at the passage."""
+    def _open_file(self, message: OptionList.OptionSelected) -> None:
         self._open(self._sources[message.option_index])
 
 
@@ -153,8 +151,7 @@ class ToolsScreen(ListDialog[None]):
         return Content.assemble(f"  {safe(row.tool.name)}", (about, "$text-muted"))
 
     @on(OptionList.OptionHighlighted)
-    def describe(self, message: OptionList.OptionHighlighted) -> None:
-        """Show the details of the row under the cursor."""
+    def _describe(self, message: OptionList.OptionHighlighted) -> None:
         row = self._rows[message.option_index]
         if isinstance(row, OfferedTool):
             parts = [access(row), row.tool.description, f"Arguments: {row.tool.parameters}"]

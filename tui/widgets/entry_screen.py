@@ -187,8 +187,7 @@ class EntryScreen(Dialog[str | None]):
         self.input.select_all()
 
     @on(TextArea.Changed)
-    def check(self) -> None:
-        """Show why the text is invalid, or the hint."""
+    def _show_reason(self) -> None:
         reason = self._invalid_reason(self.input.text)
         self.message.set_class(bool(reason), "wrong")
         self.message.update(safe(f"✗ {reason}" if reason else self._hint))

@@ -75,7 +75,6 @@ class Answer(Turn):
 
     def on_mount(self) -> None:
         """Show a stored answer."""
-        super().on_mount()
         record = self.record
         if record is not None and not self.busy and not self.steps:
             if record.thought:

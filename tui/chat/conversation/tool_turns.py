@@ -59,7 +59,6 @@ class ResultTurn(Turn):
 
     def on_mount(self) -> None:
         """Update the seconds while it runs."""
-        super().on_mount()
         if self.busy:
             self.set_interval(1.0, self._update)
 

@@ -239,8 +239,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
         self.list.highlighted = min(highlighted, len(self.chips) - 1)
 
     @on(OptionList.OptionHighlighted)
-    def show_text(self, message: OptionList.OptionHighlighted) -> None:
-        """Show the text under the cursor."""
+    def _show_text(self, message: OptionList.OptionHighlighted) -> None:
         text = self.chips[message.option_index].attachment.text
         more = len(text) - PREVIEW
         rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
