@@ -1,12 +1,14 @@
-"""Lines of text: a widget that renders only those on the screen, and ways to make lines."""
+"""Lines of text: widgets that render them, and ways to make them."""
 
 from collections.abc import Collection, Sequence
 from textwrap import wrap
 
 from textual.content import Content
 from textual.geometry import Region, Size
+from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui.safe import safe
 
@@ -75,3 +77,39 @@ def pair(left: str | Content, right: str | Content, width: int) -> Content:
     value = Content.styled(right, "bold") if isinstance(right, str) else right
     gap = width - name.cell_length - value.cell_length
     return Content.assemble(name, " " * max(gap, 1), value)
+
+
+SHORTEST = 8
+"""Cells of a name that are always shown."""
+
+
+class Head(Widget):
+    """Name a turn on the left, with its legend on the right, or below where it does not fit."""
+
+    DEFAULT_CSS = "Head { height: auto; color: $text-muted; }"
+
+    line: reactive[Content] = reactive(Content(""))
+    """The author."""
+    details: reactive[str] = reactive("")
+    """The time and the branch; a long name is cut to leave space for them."""
+    legend: reactive[Content] = reactive(Content(""), layout=True)
+    """The meaning of the colours."""
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines."""
+        below = not self._fits(width)
+        return 1 + (len(self.legend.wrap(max(width, 1))) if below else 0)
+
+    def render(self) -> Content:
+        """Draw the line or the lines."""
+        width, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
+        left = width - len(self.details) - (legend.cell_length + 2 if fits and legend else 0)
+        line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.details
+        if not fits:
+            return Content("\n").join([line, legend])
+        return pair(line, legend, width) if legend else line
+
+    def _fits(self, width: int) -> bool:
+        """Return whether the name fits beside the legend."""
+        whole = self.line.cell_length + len(self.details)
+        return not self.legend or self.legend.cell_length + whole + 2 <= width

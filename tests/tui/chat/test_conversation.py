@@ -26,7 +26,7 @@ from tests.tui.chat.turns import (
 from tests.tui.rest import late_messages, until
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
-from tui.chat.conversation.user_turn import SHOWN, UserTurn
+from tui.chat.conversation.turn import SHOWN, UserTurn
 from tui.text.text_view import TextView
 
 

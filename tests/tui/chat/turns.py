@@ -13,8 +13,7 @@ from assistant.store.values import StoredMessage
 from tests.tui.driver import Driver
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.conversation import Conversation
-from tui.chat.conversation.turn import TurnAction
-from tui.chat.conversation.user_turn import UserTurn
+from tui.chat.conversation.turn import TurnAction, UserTurn
 from tui.text.text_view import TextView
 from tui.widgets.keyline import ORDER
 

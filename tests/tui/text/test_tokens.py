@@ -18,9 +18,9 @@ from tests.tui.chat.turns import (
     text_of,
     token,
 )
-from tui.chat.conversation.turn import Head
 from tui.text.text_view import MAX_FLOWING_RUNS
 from tui.text.token_styles import COLOURED, GHOST, NAMES, OTHER, PLAIN, kind, legend, styles
+from tui.widgets.lines import Head
 
 REJECTED = Step((token("a"), token("b"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
 

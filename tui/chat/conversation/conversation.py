@@ -20,9 +20,8 @@ from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import OlderTurns
 from tui.chat.conversation.reader import Reader
 from tui.chat.conversation.tool_turns import ResultTurn
-from tui.chat.conversation.turn import Turn, turns_in
-from tui.chat.conversation.user_turn import Note, UserTurn
-from tui.chat.conversation.welcome import NOVICE, Lesson, Welcome
+from tui.chat.conversation.turn import Turn, UserTurn, turns_in
+from tui.chat.conversation.welcome import NOVICE, Lesson, Note, Welcome
 from tui.text.token_styles import kind
 
 HINT = " ↓ new text below "

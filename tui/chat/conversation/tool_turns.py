@@ -15,8 +15,7 @@ from assistant.request import ToolCall
 from assistant.session.tool_loop import Decision
 from assistant.store.values import StoredMessage
 from assistant.tools.values import OfferedTool
-from tui.chat.conversation.turn import Turn, Verb, turns_in
-from tui.chat.conversation.user_turn import shorten
+from tui.chat.conversation.turn import Turn, Verb, shorten, turns_in
 from tui.labels import TO_MESSAGES, access, arguments, call_parts, counted
 from tui.safe import safe
 

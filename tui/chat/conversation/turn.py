@@ -1,6 +1,7 @@
-"""What all turns of a conversation have in common: a head, a bar when focused, and keys."""
+"""The turns of a conversation: what all have in common, and the turn of the user's message."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import localtime, strftime, time
 from typing import ClassVar, Literal
@@ -9,15 +10,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
+from textual.widgets import Static
 
-from assistant.store.values import StoredMessage
-from tui.labels import model_name
-from tui.safe import safe
-from tui.widgets.lines import pair
+from assistant.store.values import Attachment, StoredMessage
+from tui.labels import byte_size, model_name
+from tui.safe import one_line, safe
+from tui.text.text_view import TextView, whole
+from tui.widgets.lines import Head
 
 Verb = Literal[
     "copy", "copy-code", "apply", "edit", "regenerate", "continue", "fork", "delete", "older",
@@ -31,8 +33,8 @@ APPLY = "Show the change to a file, then write it"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
 MONTH = 28 * 86400.0
-SHORTEST = 8
-"""Cells of a name that are always shown."""
+SHOWN = 3000
+"""Characters of a turn that are shown; a pasted book would make every layout slow."""
 
 
 @dataclass
@@ -41,38 +43,6 @@ class TurnAction(Message):
 
     turn: "Turn"
     verb: Verb
-
-
-class Head(Widget):
-    """Name a turn on the left, with its legend on the right, or below where it does not fit."""
-
-    DEFAULT_CSS = "Head { height: auto; color: $text-muted; }"
-
-    line: reactive[Content] = reactive(Content(""))
-    """The author."""
-    details: reactive[str] = reactive("")
-    """The time and the branch; a long name is cut to leave space for them."""
-    legend: reactive[Content] = reactive(Content(""), layout=True)
-    """The meaning of the colours."""
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines."""
-        below = not self._fits(width)
-        return 1 + (len(self.legend.wrap(max(width, 1))) if below else 0)
-
-    def render(self) -> Content:
-        """Draw the line or the lines."""
-        width, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
-        left = width - len(self.details) - (legend.cell_length + 2 if fits and legend else 0)
-        line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.details
-        if not fits:
-            return Content("\n").join([line, legend])
-        return pair(line, legend, width) if legend else line
-
-    def _fits(self, width: int) -> bool:
-        """Return whether the name fits beside the legend."""
-        whole = self.line.cell_length + len(self.details)
-        return not self.legend or self.legend.cell_length + whole + 2 <= width
 
 
 class Turn(Vertical):
@@ -207,6 +177,48 @@ class Turn(Vertical):
         return record.siblings.index(record.id) + 1, len(record.siblings)
 
 
+class UserTurn(Turn):
+    """Show a message of the user's."""
+
+    DEFAULT_CSS = """
+    UserTurn { border-left: outer $primary; background: $boost; }
+    UserTurn > TextView { height: auto; text-style: bold; }
+    UserTurn > .chips { height: auto; color: $text-muted; }
+    UserTurn.waiting { border-left: outer $warning; }
+    UserTurn.waiting > TextView { color: $text-muted; text-style: none; }
+    UserTurn:focus { border-left: thick $accent; }
+    """
+
+    def __init__(self, record: StoredMessage) -> None:
+        super().__init__("You", record)
+        self.text = record.content
+        self._shown = TextView(growing=False, formatted=False)
+        self._shown.show([whole(shorten(record.content))])
+        self._chips = Static(classes="chips", markup=False)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the head, the text and the attached files."""
+        yield from super().compose()
+        yield self._shown
+        yield self._chips
+
+    def watch_record(self) -> None:
+        """Show the attached files, and the passages that were found since."""
+        super().watch_record()
+        attached = self.record.attachments if self.record else ()
+        self._chips.display = bool(attached)
+        self._chips.update(chips(attached))
+
+    @property
+    def busy(self) -> bool:
+        """Whether it waits to be sent."""
+        return self.has_class("waiting")
+
+    def offers(self, verb: Verb) -> bool:
+        """Return whether there is something to do for the verb."""
+        return not self.busy if verb == "edit" else super().offers(verb)
+
+
 def when(moment: float) -> str:
     """Return the time of day, after the date where it is not today's."""
     then, now = localtime(moment), localtime()
@@ -219,3 +231,21 @@ def when(moment: float) -> str:
 def turns_in(view: Widget) -> list[Turn]:
     """Return the turns on the screen, the newest last."""
     return [turn for turn in view.query_children(Turn) if turn.display]
+
+
+def chips(attachments: Sequence[Attachment]) -> Content:
+    """Return the attached files, with an @ as they are typed, and the passages that were found."""
+    files = [file for file in attachments if not file.number]
+    sizes = ["" if file.is_folder else f" · {byte_size(file.text)}" for file in files]
+    names = [f" @{one_line(file.title)}{size} " for file, size in zip(files, sizes, strict=True)]
+    attached = [Content.styled(name, "$foreground on $panel") for name in names]
+    passages = [Content(one_line(file.title)) for file in attachments if file.number]
+    return Content("  ").join([*attached, *passages])
+
+
+def shorten(text: str) -> str:
+    """Return a text, without its middle if it is very long."""
+    if len(text) <= SHOWN:
+        return text
+    head, tail = text[: SHOWN * 2 // 3], text[-SHOWN // 3 :]
+    return f"{head}\n⋯ {len(text) - len(head) - len(tail):,} characters not shown ⋯\n{tail}"

@@ -1,4 +1,4 @@
-"""An empty conversation: an introduction, the meaning of the colours, suggestions to try."""
+"""What the app says in a conversation: an introduction, suggestions, a lesson, and notes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from assistant.events import Origin
 from tui.labels import TO_MESSAGES
+from tui.safe import safe
 from tui.text.token_styles import GHOST, Kind, legend, styles
 
 NOVICE = 3
@@ -161,3 +162,19 @@ class Lesson(Static):
         """Draw a few words in the style of those tokens."""
         style = styles(self.app.no_color)[self._kind]
         return Content.styled(LESSON[0], style) + LESSON[1]
+
+
+class Note(Static):
+    """Show a sentence of the app's own between the turns."""
+
+    DEFAULT_CSS = """
+    Note {
+        height: auto; max-width: 120; margin: 0 0 1 0; padding: 0 1;
+        border-left: outer $secondary; color: $text-muted;
+        &.warning { border-left: outer $warning; color: $text-warning; }
+        &.error { border-left: outer $error; color: $text-error; }
+    }
+    """
+
+    def __init__(self, text: str, kind: Literal["info", "warning", "error"] = "info") -> None:
+        super().__init__(safe(text), classes=f"note {kind}", markup=False)
