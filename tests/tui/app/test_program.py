@@ -24,7 +24,7 @@ from tests.hostile_texts import COMMANDS, texts, valid
 from tests.tui.chat.chat_driver import open_chat
 from tui import labels
 from tui.app.help_screen import HelpScreen
-from tui.app.program import ControlFilter, Program, crash_report
+from tui.app.program import ControlFilter, Program
 from tui.app.signals import hang_up_if_gone
 from tui.app.textual_private import Palette
 from tui.models.screen import ModelsScreen
@@ -80,11 +80,6 @@ def test_a_terminal_is_gone_if_nothing_can_be_written_to_it(
     os.close(master)
     assert hang_up_if_gone(error)
     os.close(slave)
-
-
-def test_a_crash_report_has_no_word_of_the_conversation() -> None:
-    assert "secret" not in crash_report(KeyError("secret"))
-    assert "KeyError" in crash_report(KeyError("secret"))
 
 
 async def test_a_thread_that_dies_ends_the_program_as_any_bug_does(target: Path) -> None:

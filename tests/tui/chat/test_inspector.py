@@ -178,10 +178,6 @@ async def test_only_visible_lines_are_made(answer: list[Event], monkeypatch) -> 
         assert len(made) <= 2 + host.page.size.height
 
 
-def test_ghosts_stand_between_what_was_kept_and_what_was_drawn() -> None:
-    assert [entry.item for entry in entries(STORY)][1:5] == [KEPT, REJECTED, UNTESTED, RESIDUAL]
-
-
 def test_tiny_probabilities_do_not_become_nothing() -> None:
     shown = [probability(p) for p in (1.0, 0.4124, 0.0, 0.000012)]
     assert shown == ["1.000", "0.412", "0.000", "1.2e-05"]
@@ -256,27 +252,25 @@ def test_lines_break_between_tokens_and_lose_nothing(texts: list[str], width: in
     assert len(layout.first_lines) == len(texts)
 
 
-def test_a_copy_is_told_with_the_passage_that_its_words_stand_in() -> None:
-    passages = [
-        Attachment("notes/air.md", "Zeppelins are moored at dusk.", 1, 3, 4),
-        Attachment("notes/sea.md", "A walrus eats clams.", 2, 1, 1),
-    ]
-    copied = Token(1, " at dusk.", Origin.DRAFT, "suffix", 1.0, 1.0)
-    own = Token(2, "Zeppelins are moored", Origin.TARGET, None, 1.0, None)
-    found = entries((Step((own,)), Step((copied,))))
-    assert [source_of(found, at, passages) for at, _ in enumerate(found)] == [
-        "",
-        "These words stand in [1] notes/air.md:3-4.",
-    ]
-    guessed = entries((Step((own,)), Step((replace(copied, source="model"),))))
-    assert source_of(guessed, 1, passages) == ""
+PASSAGES = [
+    Attachment("notes/air.md", "Zeppelins are moored at dusk.", 1, 3, 4),
+    Attachment("notes/sea.md", "A walrus eats clams.", 2, 1, 1),
+]
+COPIED = Token(1, " at dusk.", Origin.DRAFT, "suffix", 1.0, 1.0)
+
+
+def test_a_copy_is_shown_with_the_passage_that_its_words_stand_in() -> None:
+    own = Step((Token(2, "Zeppelins are moored", Origin.TARGET, None, 1.0, None),))
+    copied = entries((own, Step((COPIED,))))
+    sentences = [source_of(copied, index, PASSAGES) for index in range(2)]
+    assert sentences == ["", "These words stand in [1] notes/air.md:3-4."]
+    guessed = entries((own, Step((replace(COPIED, source="model"),))))
+    assert source_of(guessed, 1, PASSAGES) == ""
 
 
 async def test_the_passage_is_among_the_facts() -> None:
-    passages = [Attachment("notes/air.md", "Zeppelins are moored at dusk.", 1, 3, 4)]
-    copied = Token(1, passages[0].text, Origin.DRAFT, "suffix", 1.0, 1.0)
-    host = Host((Step((copied,)),))
-    host.inspector._passages = passages
+    host = Host((Step((replace(COPIED, text=PASSAGES[0].text),)),))
+    host.inspector._passages = PASSAGES
     async with host.run_test() as pilot:
         await pilot.pause()
         assert "These words stand in [1] notes/air.md:3-4." in host.facts
