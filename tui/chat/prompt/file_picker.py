@@ -84,15 +84,14 @@ class Picker(OptionList):
 
     def _is_typed(self, name: str) -> bool:
         """Return whether a name is the folder that was typed in full."""
-        typed = self.searched or ""
-        return name.endswith("/") and name == (typed if is_path(typed) else _folder(typed))
+        return name.endswith("/") and name == _folder(self.searched or "")
 
     def is_entered(self, name: str) -> bool:
         """Return whether choosing a name lists a folder; one that was typed in full is attached."""
         return name.endswith("/") and not self._is_typed(name)
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
-        name = typed if is_path(typed) else _folder(typed)
+        name = _folder(typed)
         is_folder = bool(typed) and name.endswith("/") and os.path.isdir(located(name))
         return (*([FuzzyMatch(name)] if is_folder else []), *self._files(typed))
 
@@ -113,7 +112,8 @@ class Picker(OptionList):
 
 
 def _folder(typed: str) -> str:
-    return f"{typed.rstrip('/')}/"
+    """Return the name of a folder as it was typed: letters of a name need no slash."""
+    return typed if is_path(typed) else f"{typed.rstrip('/')}/"
 
 
 def _row(match: FuzzyMatch, is_typed: bool) -> Content:
