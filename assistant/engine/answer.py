@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from math import log
@@ -13,6 +13,7 @@ import numpy as np
 
 from assistant import events
 from assistant.decoding.lookahead.forecast import Forecast
+from assistant.decoding.lookahead.plans import Clock
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.model import Logits, Model
 from assistant.decoding.row import EMPTY, Row, highest
@@ -199,10 +200,6 @@ class Provenance:
 def _plain(number: float | None) -> float | None:
     """Return a NumPy number as a Python float, which can be sent to another process."""
     return None if number is None else float(number)
-
-
-Clock = Callable[[], float]
-"""Returns seconds. The clock of a lane of a race stops while other lanes compute."""
 
 
 class Figures:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from assistant.decoding.lookahead import theory
+from assistant.decoding.lookahead import forecast
 from assistant.request import EngineArgs
 from models import engines, ik
 from models.engines import ENGINES, PACKAGES, EngineName
@@ -32,7 +32,7 @@ class EngineFigures:
 
         SpS is at the best lookahead, with proposals of a typical acceptance rate that cost no time.
         """
-        _, speedup = theory.best_lookahead(theory.TYPICAL, self.seconds, 0.0)
+        _, speedup = forecast.best_lookahead(forecast.TYPICAL, self.seconds, 0.0)
         return ANSWER * (self.reading_s + self.seconds[1] * (1 + 1 / speedup) / 2)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from assistant.decoding.lookahead import theory
+from assistant.decoding.lookahead import forecast
 from assistant.engine.engine_choice import choose, needed
 from assistant.engine.model_profile import BY_KERNELS, ModelProfile
 from assistant.engine.profile import DRAFT_PREFILL, newest
@@ -135,7 +135,7 @@ class Expectations:
         own, typical = self._verify.get(_name(model)), BY_KERNELS.get(kernels, {})
         seconds = {n: token_s * ratio for n, ratio in {1: 1.0, **typical}.items()}
         verify = own.seconds if own else seconds
-        return theory.best_lookahead(theory.TYPICAL, verify, step.middle)[1]
+        return forecast.best_lookahead(forecast.TYPICAL, verify, step.middle)[1]
 
     def _engine(self, model: AnyModel) -> EngineName:
         if isinstance(model, ModelFile):

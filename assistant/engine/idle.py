@@ -51,7 +51,7 @@ def prefill_idle(assistant: Assistant, request: Request, control: Control) -> It
                 seen = source.seen(tokens[:-1])
                 for chunk in _prefill(source.model, seen, assistant.chunk):
                     if profile:
-                        profile.costs.observe_draft(chunk.tokens, chunk.seconds)
+                        profile.costs.draft.observe(chunk.tokens, chunk.seconds)
     while profile and not profile.refine():
         pass
 

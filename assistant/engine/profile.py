@@ -189,7 +189,8 @@ class Profile:
         loaded = (self.of_target, self.of_draft) if self.draft else (self.of_target,)
         possible = [evaluation for evaluation in self._usual if evaluation.profile in loaded]
         is_calm = self.sample([max(possible, key=lambda evaluation: evaluation.error)])
-        self.costs.measure(*self.seconds)
+        self.costs.verify.measure(self.seconds[0])
+        self.costs.draft.measure(self.seconds[1])
         is_settled = not is_calm or self._largest_error < SETTLED
         if is_settled:
             self.save()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.plans import Clock
 from assistant.decoding.model import Model
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule
@@ -18,7 +19,7 @@ from assistant.decoding.sources.draft import Source
 from assistant.decoding.sources.model import MODEL, ModelSource
 from assistant.decoding.sources.suffix import InfillSource, SuffixSource
 from assistant.decoding.warp import Warp, warp
-from assistant.engine.answer import AnswerBuilder, Clock, Figures
+from assistant.engine.answer import AnswerBuilder, Figures
 from assistant.engine.control import Control
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.rounds import PlannedRound, Policy, Rounds, prefill, prefill_draft

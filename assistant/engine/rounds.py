@@ -1,13 +1,13 @@
 """The rounds of an answer: each is planned, drafted, verified and observed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import NamedTuple
 
-from assistant.decoding.lookahead.controller import SHORT, Controller, RoundCost
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.forecast import Forecast, Reason
-from assistant.decoding.lookahead.plans import FixedPlan, RoundPlan
+from assistant.decoding.lookahead.plans import SHORT, Clock, FixedPlan, RoundPlan
 from assistant.decoding.loops import Round, speculative_round
 from assistant.decoding.mask import Forced, Mask, constrained, forcing
 from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
@@ -41,16 +41,10 @@ class Policy:
         """Whether the controller may decide to propose nothing."""
         return self.control.mode == "auto" and self.control.lookahead is None
 
-    def plan(
-        self,
-        budget: int,
-        recomputed: int = 0,
-        repeats: bool = False,
-        clock: Callable[[], float] = lambda: 0.0,
-    ) -> RoundPlan:
+    def plan(self, budget: int, recomputed: int = 0) -> RoundPlan:
         """Return the plan of the next round, which may propose `budget` tokens.
 
-        `recomputed`, `repeats` and `clock` are as in `ThroughputPlan`.
+        `recomputed` is as in `ThroughputPlan`.
         """
         mode, lookahead = self.control.mode, self.control.lookahead  # both may change meanwhile
         if mode == "ars":
@@ -58,7 +52,7 @@ class Policy:
         if lookahead is not None:
             return FixedPlan(min(lookahead, budget), Reason.CHOSEN)
         if self.controller:
-            return self.controller.plan(budget, int(mode == "sps"), recomputed, repeats, clock)
+            return self.controller.plan(budget, int(mode == "sps"), recomputed)
         if mode == "sps":
             return FixedPlan(min(FIXED_LOOKAHEAD, budget), Reason.SPS)
         return FixedPlan(0, Reason.UNMEASURED)
@@ -117,7 +111,7 @@ class Rounds:
         is_suggestion: bool = False,
         is_predicted: bool = False,
         limit: int | None = None,
-        clock: Callable[[], float] = perf_counter,
+        clock: Clock = perf_counter,
     ) -> None:
         self._target, self._tokens, self._drafter, self._rule = target, tokens, drafter, rule
         self._warp, self._policy, self._clock = warp, policy, clock
@@ -126,7 +120,8 @@ class Rounds:
         self._is_suggestion = is_suggestion
         self._limit = target.n_ctx if limit is None else min(limit, target.n_ctx)
         if policy.controller:
-            policy.controller.begin(is_suggestion and not is_predicted)
+            repeats = target.rollback == 0
+            policy.controller.begin(is_suggestion and not is_predicted, repeats, clock)
 
     def __iter__(self) -> Iterator[PlannedRound | Prefilled | Warned]:
         """Yield rounds, progress of the draft's prefill and warnings, until the limit is reached.
@@ -172,7 +167,7 @@ class Rounds:
         if controller is None:
             return PlannedRound(round_, Forecast(plan.reason), logits)
         seconds, draft_s = self._clock() - started, self._draft_s - draft_s
-        controller.observe(RoundCost(round_, plan, seconds, draft_s, recomputed))
+        controller.observe(round_, plan, seconds, draft_s, recomputed)
         return PlannedRound(round_, controller.forecast(plan), logits)
 
     def _plan(self, recomputed: int) -> RoundPlan:
@@ -180,7 +175,7 @@ class Rounds:
             return FixedPlan(0, reason)
         left = self._limit - len(self._tokens) - 1  # the round adds one token itself
         budget = max(0, min(most_proposals(self._target), left))
-        return self._policy.plan(budget, recomputed, self._target.rollback == 0, self._clock)
+        return self._policy.plan(budget, recomputed)
 
     # The draft model
 
@@ -257,7 +252,7 @@ def prefill_draft(
     pending, before = source.pending(tokens), source.model.busy_s
     source.model.logits(source.seen(tokens), rows=0)
     if controller and pending:
-        controller.costs.observe_draft(pending, source.model.busy_s - before)
+        controller.costs.draft.observe(pending, source.model.busy_s - before)
 
 
 def prefill(

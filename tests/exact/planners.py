@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from assistant.decoding.lookahead.controller import Controller, RoundCost
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.plans import FixedPlan, ThroughputPlan
 from assistant.decoding.loops import Round
@@ -79,4 +79,4 @@ class ControllerPlanner:
         assert self._plan is not None
         draft_s = sum(map(self._real.draft, self._plan.reads))
         seconds = self._real.verify(round_.proposed + 1) + draft_s
-        self._controller.observe(RoundCost(round_, self._plan, seconds, draft_s))
+        self._controller.observe(round_, self._plan, seconds, draft_s)

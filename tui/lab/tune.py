@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assistant.decoding.lookahead import theory
+from assistant.decoding.lookahead import forecast
 from assistant.lab.table import Cell, ResultTable
 from models.engines import ENGINES
 from tui.lab.tables import lines
@@ -95,7 +95,7 @@ def _payoff(tuned: "Tuned", k: int) -> list[Cell]:
     row: list[Cell] = [str(k)]
     for step_s in ([tuned.draft[1]] if tuned.draft else []) + [0.0]:
         token_s, round_s = tuned.verify[1], tuned.verify[k + 1] + k * step_s
-        rate = theory.break_even(k, round_s, token_s)
-        gain = theory.expected_tokens(theory.TYPICAL, k) * token_s / round_s
+        rate = forecast.break_even(k, round_s, token_s)
+        gain = forecast.expected_tokens(forecast.TYPICAL, k) * token_s / round_s
         row += ["never" if rate is None else rate, gain]
     return row

@@ -54,17 +54,6 @@ class LogOdds:
         self.value += (observed - expected) / self._information
 
 
-def log_odds(chance: float) -> float:
-    """Return the logarithm of a probability's odds."""
-    chance = min(max(chance, NEAREST), 1 - NEAREST)
-    return log(chance / (1 - chance))
-
-
-def probability(value: float) -> float:
-    """Return the probability whose odds have this logarithm."""
-    return 1 / (1 + exp(-value))
-
-
 class RecentMean:
     """A mean in which earlier observations count for less.
 
@@ -121,7 +110,7 @@ class Acceptance:
     def estimate(self, source: str, bucket: int) -> float:
         """Return the estimate for a proposal whose bucket is known."""
         known = KNOWN.get(source, UNKNOWN)
-        return probability(log_odds(known[min(bucket, len(known) - 1)]) + self._correction(source))
+        return self._corrected(known[min(bucket, len(known) - 1)], source)
 
     def estimates(self, run: Run) -> list[float]:
         """Return the estimates for the tokens of a run, each given those before it."""
@@ -137,7 +126,7 @@ class Acceptance:
         """
         known = KNOWN.get(source, UNKNOWN)
         usual = self.confidence if source == MODEL else known[len(known) // 2]
-        return probability(log_odds(usual) + self._correction(source) + better)
+        return self._corrected(usual, source, better)
 
     def optimistic(self, source: str) -> float:
         """Return the expected acceptance of a source, plus one standard deviation.
@@ -160,8 +149,10 @@ class Acceptance:
             if (margin := token.target_row.margin) is not None:
                 self._confidence.add(BY_CONFIDENCE[margin])
 
-    def _correction(self, source: str) -> float:
-        return self._source(source).value + self._text(source).value
+    def _corrected(self, usual: float, source: str, better: float = 0.0) -> float:
+        usual = min(max(usual, NEAREST), 1 - NEAREST)
+        correction = self._source(source).value + self._text(source).value + better
+        return 1 / (1 + exp(-log(usual / (1 - usual)) - correction))
 
     def _source(self, source: str) -> LogOdds:
         return self._sources.setdefault(source, LogOdds(0.0, SOURCE_PRECISION))

@@ -4,16 +4,14 @@ It decides from rounds that are over, and from what is known of a proposal befor
 may be wrong, and then it costs time; but whatever it does, the output keeps the target's law.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf, log2
-from typing import NamedTuple
 
 from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
 from assistant.decoding.lookahead.budget import Baseline, Budget
 from assistant.decoding.lookahead.costs import TRUST, Costs
-from assistant.decoding.lookahead.forecast import Forecast, Reason
-from assistant.decoding.lookahead.plans import RoundPlan, ThroughputPlan
-from assistant.decoding.lookahead.theory import LONGEST_WEIGHED, best_lookahead, cheapest
+from assistant.decoding.lookahead.forecast import Forecast, Reason, best_lookahead, cheapest
+from assistant.decoding.lookahead.plans import SHORT, Clock, RoundPlan, ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.model import MODEL, PrefillOption
 
@@ -22,21 +20,10 @@ CHECK_SOON = 16  # where less than `RICH` may still be lost
 CHECK_AT_ONCE = 2  # where the last plain rounds and the cost curve disagree about ArS
 SURPRISING = 1.2  # times more or less than expected
 RICH = 10  # evaluations
-SHORT = 8  # tokens that the draft reads within a round
 TYPICAL_ANSWER = 200  # tokens
+WIDEST_WEIGHED = 16  # tokens of an evaluation, where lookaheads are compared
 SURE_OF_ITSELF = 0.85  # from here on most drafts are right: 0.83 to 0.87 did as well
 LOG_ODDS_PER_HALVED_CONTEXT = 0.35  # of acceptance, that it costs a draft; measured
-
-
-class RoundCost(NamedTuple):
-    """A round, its plan, and its seconds."""
-
-    round: Round
-    plan: RoundPlan
-    seconds: float  # of the whole round
-    draft_s: float = 0.0
-    recomputed: int = 0
-    """Tokens that were evaluated again, which ArS would not have needed."""
 
 
 class Controller:
@@ -44,36 +31,31 @@ class Controller:
 
     def __init__(self, costs: Costs, acceptance: Acceptance | None = None) -> None:
         self.costs = costs
+        self.steps_s = 0.0
+        """Seconds of the draft's steps, without its prefills between rounds."""
         self._acceptance = acceptance or Acceptance()
-        self._budget = Budget()
-        self._pace = RecentMean()
-        self._context = 0  # tokens that the draft had when its acceptance was estimated last
-        self._is_prefilling = False
-        self._answered = 0  # tokens of this answer
         self._baseline = Baseline(costs.verify(1))
+        self._budget, self._pace = Budget(), RecentMean()
+        self._repeats, self._clock = False, (lambda: 0.0)
+        self._context = 0  # tokens that the draft had when its acceptance was estimated last
+        self._answered, self._is_prefilling = 0, False  # tokens of this answer
 
-    def begin(self, is_suggestion: bool = False) -> None:
+    def begin(
+        self, is_suggestion: bool = False, repeats: bool = False, clock: Clock = lambda: 0.0
+    ) -> None:
         """Begin an answer: gains of others pay for no loss in it, and its text is separate.
 
-        Less may be lost in an editor's suggestion.
+        Less may be lost in an editor's suggestion. `repeats`, `clock`: as in `ThroughputPlan`.
         """
-        self._budget = Budget(is_suggestion)
-        self._pace = RecentMean()
-        self._context = self._answered = 0
-        self._is_prefilling = False
         self._acceptance.begin()
+        self._budget, self._pace = Budget(is_suggestion), RecentMean()
+        self._repeats, self._clock = repeats, clock
+        self._context, self._answered, self._is_prefilling = 0, 0, False
 
-    def plan(
-        self,
-        budget: int,
-        min_proposals: int = 0,
-        recomputed: int = 0,
-        repeats: bool = False,
-        clock: Callable[[], float] = lambda: 0.0,
-    ) -> ThroughputPlan:
+    def plan(self, budget: int, min_proposals: int = 0, recomputed: int = 0) -> ThroughputPlan:
         """Return the plan of the next round, with `min_proposals` proposals even if nothing pays.
 
-        `recomputed`, `repeats` and `clock` are those of `ThroughputPlan`.
+        `recomputed` is as in `ThroughputPlan`.
         """
         left = self._left
         return ThroughputPlan(
@@ -81,12 +63,11 @@ class Controller:
             self._acceptance,
             budget,
             min_proposals=min_proposals,
-            patience=SHORT,
             limit_s=inf if min_proposals else (1 + left) * self.costs.verify(1),
-            clock=clock,
+            clock=self._clock,
             pause=None if min_proposals else self._pause(left),
             recomputed=recomputed,
-            repeats=repeats,
+            repeats=self._repeats,
         )
 
     def next_prefill(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
@@ -110,18 +91,28 @@ class Controller:
     def observe_prefill(self, tokens: int, seconds: float) -> None:
         """Learn from a prefill of the draft: its time is owed until it is earned back."""
         self._spend(seconds, self.costs.draft(tokens), 0)
-        self.costs.observe_draft(tokens, seconds)
+        self.costs.draft.observe(tokens, seconds)
 
-    def observe(self, cost: RoundCost) -> None:
-        """Learn from a round, its plan and its seconds."""
-        round_, plan, seconds, draft_s, recomputed = cost
+    def observe(
+        self,
+        round_: Round,
+        plan: RoundPlan,
+        seconds: float,
+        draft_s: float = 0.0,
+        recomputed: int = 0,
+    ) -> None:
+        """Learn from a round, its plan and its `seconds`, `draft_s` of them in the draft model.
+
+        `recomputed` tokens were evaluated again, which ArS would not have needed.
+        """
         tokens, reads = len(round_.tokens), plan.reads
         self._answered += tokens
-        self._compare(round_.proposed, seconds - draft_s, recomputed)
+        self.steps_s += draft_s
+        self._observe_evaluation(round_.proposed, seconds - draft_s, recomputed)
         self._acceptance.observe(round_, plan.runs)
         expected = [self.costs.draft(pending) for pending in reads]
         for pending, usual in zip(reads, expected, strict=True):
-            self.costs.observe_draft(pending, usual * draft_s / sum(expected))
+            self.costs.draft.observe(pending, usual * draft_s / sum(expected))
         if not plan.is_owed:
             return
         if round_.proposed or reads or recomputed:
@@ -137,9 +128,13 @@ class Controller:
         The speed-up is relative to ArS by the cost curve, as the plan was made by that curve.
         """
         has_draft = self.costs.draft(1) < inf
-        cost = cheapest(self.costs.verify, self.costs.draft(1) if has_draft else 0.0)
+        cost = cheapest(self._verify_s, self.costs.draft(1) if has_draft else 0.0)
         right = self._acceptance.expected(MODEL) if has_draft else None
         return Forecast(plan.reason, plan.speedup, self._baseline.seconds, cost, right)
+
+    @property
+    def _verify_s(self) -> dict[int, float]:
+        return {width: self.costs.verify(width) for width in range(1, WIDEST_WEIGHED + 1)}
 
     @property
     def _left(self) -> float:
@@ -179,19 +174,17 @@ class Controller:
         owed_s = expected_s if is_surprise else seconds
         self._budget.add(tokens, owed_s / self._token_s - tokens)
 
-    def _compare(self, proposed: int, seconds: float, recomputed: int) -> None:
-        """Learn how long an evaluation took, and what ArS takes."""
+    def _observe_evaluation(self, proposed: int, seconds: float, recomputed: int) -> None:
         width = 1 + proposed + recomputed
-        expected_s = self.costs.verify(width)
         if proposed:
             self._baseline.observe_speculative(seconds)
         else:
-            self._baseline.observe(seconds * self.costs.verify(1) / expected_s)
-        self.costs.observe_verify(width, seconds)
+            self._baseline.observe(seconds * self.costs.verify(1) / self.costs.verify(width))
+        self.costs.verify.observe(width, seconds)
 
     def _chunk(self, pending: int, left_s: float) -> int:
         """Return how many tokens can be paid for even if they take much longer than expected."""
-        while pending and self.costs.draft(pending) * self.costs.draft_safety(pending) > left_s:
+        while pending and self.costs.draft(pending) * self.costs.draft.safety(pending) > left_s:
             pending //= 2
         return pending
 
@@ -202,11 +195,11 @@ class Controller:
         them. The first chunk shows what others of its size take.
         """
         draft, verify = self.costs.draft, self.costs.verify
-        proposal_s = draft(2) + self.costs.batch_safety(2) * (verify(2) - verify(1))
+        proposal_s = draft(2) + verify.safety(2) * (verify(2) - verify(1))
         left_s = self._left * self._token_s - proposal_s
         chunk, prefill_s = self._chunk(pending, left_s), 0.0
         # A safety factor holds for all numbers of tokens with as many bits.
-        safety, largest = self.costs.draft_safety(chunk), 2 ** chunk.bit_length() - 1
+        safety, largest = self.costs.draft.safety(chunk), 2 ** chunk.bit_length() - 1
         while pending and chunk:
             if prefill_s + safety * draft(chunk) > left_s:
                 return inf
@@ -226,7 +219,6 @@ class Controller:
             return -inf
         better = LOG_ODDS_PER_HALVED_CONTEXT * log2(option.context / (self._context or whole))
         pace = max(self._pace.value, 1 / token_s)
-        verify = {width: self.costs.verify(width) for width in range(1, LONGEST_WEIGHED + 2)}
         chance = self._acceptance.expected(MODEL, better)
-        saved_s = max(0.0, 1 / pace - token_s / best_lookahead(chance, verify, step_s)[1])
+        saved_s = max(0.0, 1 / pace - token_s / best_lookahead(chance, self._verify_s, step_s)[1])
         return min(more, TYPICAL_ANSWER) * saved_s - prefill_s

@@ -23,6 +23,33 @@ def is_curve(measured: Mapping[int, float]) -> bool:
     return 1 in measured and all(n > 0 and 0 < s < inf for n, s in measured.items())
 
 
+class SafetyFactor:
+    """How many times as long as expected an evaluation may take, by its tokens.
+
+    A measurement is not relied on before an answer has confirmed it: `first` is the factor until
+    then, and `quarter` the lowest one where only evaluations of a quarter as many tokens have. An
+    evaluation counts for all smaller numbers of tokens as well.
+    """
+
+    def __init__(self, first: float, quarter: float) -> None:
+        self._first, self._quarter = first, quarter
+        self._known: dict[int, float] = {}  # by the bits of the number of tokens
+
+    def __call__(self, tokens: int) -> float:
+        """Return the factor of an evaluation of `tokens` tokens; at least 1."""
+        bits = tokens.bit_length()
+        if wider := [factor for n, factor in self._known.items() if n >= bits]:
+            return min(wider)
+        near = [factor for n, factor in self._known.items() if n >= bits - 2]
+        return max(self._quarter, *near) if near else self._first
+
+    def observe(self, tokens: int, slower: float) -> None:
+        """Observe an evaluation that took `slower` times as long as expected."""
+        bits = tokens.bit_length()
+        relied = self._known.get(bits, self._first) ** TRUST
+        self._known[bits] = max(relied, min(slower, self._first))
+
+
 class Curve:
     """Seconds of an evaluation by its tokens: as measured, corrected by recent samples.
 
@@ -33,7 +60,8 @@ class Curve:
     Args:
         measured: seconds by tokens; straight lines lead from one to the next.
         target: the curve of the target, where this one is a draft's. The target is evaluated in
-            every round, so its samples correct both.
+            every round, so its samples correct both. A draft's curve may be empty: there is no
+            draft, and its evaluations take forever.
 
     Raises:
         ValueError: one token was not measured, or something is not a duration.
@@ -41,6 +69,7 @@ class Curve:
 
     def __init__(self, measured: Mapping[int, float], target: "Curve | None" = None) -> None:
         self._target = target or self
+        self.safety = SafetyFactor(*(DRAFT_SAFETY if target else BATCH_SAFETY))
         self._evaluations = 0
         self._samples: dict[int, deque[float]] = {}  # by tokens, in seconds, newest last
         self._observed_at: dict[int, int] = {}  # by tokens, in evaluations of the target
@@ -53,7 +82,7 @@ class Curve:
         Raises:
             ValueError: as of a new curve.
         """
-        if not is_curve(measured):
+        if not is_curve(measured) and (measured or self._target is self):
             raise ValueError(f"not evaluation times: {dict(measured)}")
         self._widths, self._measured = sorted(measured), dict(measured)
         self._find_slowdown()
@@ -64,8 +93,9 @@ class Curve:
 
     def observe(self, tokens: int, seconds: float) -> None:
         """Learn from an evaluation; what is not a duration is ignored, as when a clock was set."""
-        if not (seconds > 0 and isfinite(seconds)):
+        if not self._measured or not (seconds > 0 and isfinite(seconds)):
             return
+        self.safety.observe(tokens, seconds / self(tokens))
         if not self._is_fresh(tokens):
             self._samples[tokens] = deque(maxlen=RECENT)
         self._samples[tokens].append(seconds)
@@ -75,8 +105,8 @@ class Curve:
 
     def _measured_s(self, tokens: int) -> float:
         if tokens not in self._measured:
-            if len(self._widths) == 1:
-                return self._measured[1] * tokens
+            if len(self._widths) < 2:
+                return self._measured.get(1, inf) * tokens
             index = min(max(1, bisect_right(self._widths, tokens)), len(self._widths) - 1)
             low, high = self._widths[index - 1 : index + 1]
             slope = (self._measured[high] - self._measured[low]) / (high - low)
@@ -106,33 +136,6 @@ class Curve:
         return observed_at is not None and self._target._evaluations - observed_at < STALE
 
 
-class SafetyFactor:
-    """How many times as long as expected an evaluation may take, by its tokens.
-
-    A measurement is not relied on before an answer has confirmed it: `first` is the factor until
-    then, and `quarter` the lowest one where only evaluations of a quarter as many tokens have. An
-    evaluation counts for all smaller numbers of tokens as well.
-    """
-
-    def __init__(self, first: float, quarter: float) -> None:
-        self._first, self._quarter = first, quarter
-        self._known: dict[int, float] = {}  # by the bits of the number of tokens
-
-    def __call__(self, tokens: int) -> float:
-        """Return the factor of an evaluation of `tokens` tokens; at least 1."""
-        bits = tokens.bit_length()
-        if wider := [factor for n, factor in self._known.items() if n >= bits]:
-            return min(wider)
-        near = [factor for n, factor in self._known.items() if n >= bits - 2]
-        return max(self._quarter, *near) if near else self._first
-
-    def observe(self, tokens: int, slower: float) -> None:
-        """Observe an evaluation that took `slower` times as long as expected."""
-        bits = tokens.bit_length()
-        relied = self._known.get(bits, self._first) ** TRUST
-        self._known[bits] = max(relied, min(slower, self._first))
-
-
 class Costs:
     """The costs of evaluations, as curves t(n) of a target and its draft, and of rows of tables.
 
@@ -148,32 +151,8 @@ class Costs:
     def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
         self.verify = Curve(verify)
         """t(n): the seconds in which the target evaluates a batch of n tokens."""
-        self._draft = Curve(draft, self.verify) if draft else None
-        self._draft_safety = SafetyFactor(*DRAFT_SAFETY)
-        self.batch_safety = SafetyFactor(*BATCH_SAFETY)
-
-    def measure(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:
-        """Replace the measurements by others that are more certain.
-
-        Raises:
-            ValueError: as of new costs.
-        """
-        self.verify.measure(verify)
-        if self._draft:
-            self._draft.measure(draft)
-        elif draft:  # it was loaded after the target
-            self._draft = Curve(draft, self.verify)
-
-    def draft(self, tokens: int) -> float:
-        """Return the seconds in which the draft reads `tokens` new tokens and gives one row.
-
-        One token is a draft step. Infinity stands for no draft model.
-        """
-        return self._draft(tokens) if self._draft else inf
-
-    def draft_safety(self, tokens: int) -> float:
-        """Return how many times as long as expected the draft may take to read `tokens` next."""
-        return self._draft_safety(tokens) if tokens else 1.0  # a table has nothing to read
+        self.draft = Curve(draft, self.verify)
+        """The seconds in which the draft reads n new tokens and gives one row; of one, a step."""
 
     def row(self, source: str, pending: int = 1) -> float:
         """Return the seconds in which a source makes a row, with `pending` tokens to read for it.
@@ -181,15 +160,3 @@ class Costs:
         Tables have nothing to read, and take the same time for every row.
         """
         return self.draft(pending) if source == MODEL else TABLE_S
-
-    def observe_verify(self, width: int, seconds: float) -> None:
-        """Learn how long the target took to verify `width` tokens."""
-        if width > 1 and seconds > 0 and isfinite(seconds):
-            self.batch_safety.observe(width, seconds / self.verify(width))
-        self.verify.observe(width, seconds)
-
-    def observe_draft(self, tokens: int, seconds: float) -> None:
-        """Learn how long the draft took to read `tokens` tokens: a step, or a part of a prefill."""
-        if self._draft and seconds > 0 and isfinite(seconds):
-            self._draft_safety.observe(tokens, seconds / self._draft(tokens))
-            self._draft.observe(tokens, seconds)

@@ -1,8 +1,10 @@
 """Plans of a draft, proposal by proposal: a chosen number, or what makes the round fastest."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, repeat
 from math import inf
 from operator import itemgetter
+from typing import NamedTuple
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
@@ -11,6 +13,9 @@ from assistant.decoding.sources.draft import Offer, Rows, Run
 from assistant.decoding.sources.model import MODEL
 
 DEEPEST = 16  # rows of a source that are weighed ahead
+SHORT = 8  # tokens that the draft model reads within a round, for a row
+Clock = Callable[[], float]
+"""Returns seconds. The clock of a lane of a race stops while other lanes compute."""
 
 
 class FixedPlan:
@@ -46,16 +51,27 @@ class FixedPlan:
         return True
 
 
+class Prospect(NamedTuple):
+    """What is expected of a round with some proposals; at first, with none."""
+
+    proposed: int = 0
+    survival: float = 1.0  # the probability that all proposals are accepted
+    tokens: float = 1.0
+    rows_s: float = 0.0  # seconds of the rows that proposals are drawn from
+    repeated_s: float = 0.0
+    """Seconds of the next round for tokens that have to be evaluated again."""
+
+
 class ThroughputPlan:
     """A plan that takes an offer when it makes the round faster, in expected tokens per second.
 
     An offer is weighed at each of its lengths. Batches cost more in steps, as kernels work in
-    blocks of rows: so a step that one token does not pay for is taken if several do.
+    blocks of rows: so a step that one token does not pay for is taken if several do. A draft model
+    that has more than `SHORT` tokens to read is not asked for rows.
 
     Args:
         budget: how many proposals there may be.
         min_proposals: how many proposals there are even if nothing pays.
-        patience: sources with more tokens to read than this are not asked for rows.
         limit_s: how long the round may take, if nothing that is proposed is accepted.
         clock: seconds; it shows before each row and after it what the draft really takes.
         pause: the reason to propose nothing, and only note what is on offer; None to propose. When
@@ -73,9 +89,8 @@ class ThroughputPlan:
         budget: int,
         *,
         min_proposals: int = 0,
-        patience: int = 0,
         limit_s: float = inf,
-        clock: Callable[[], float] = lambda: 0.0,
+        clock: Clock = lambda: 0.0,
         pause: Reason | None = None,
         recomputed: int = 0,
         repeats: bool = False,
@@ -85,40 +100,37 @@ class ThroughputPlan:
         """The runs on offer at the beginning of the round."""
         self.reads: list[int] = []
         """How many tokens the draft model was to read for each of its rows."""
-        self.proposed = 0
-        """How many proposals there are so far."""
-        self._verify_s = [costs.verify(recomputed + width) for width in range(1, budget + 2)]
-        self.expected_tokens, self.expected_s = 1.0, self._verify_s[0]
+        self.prospect = Prospect()
         self.limit_s = limit_s
+        self._verify_s = [costs.verify(recomputed + width) for width in range(1, budget + 2)]
         self._clock, self._started = clock, clock()
         self._recomputed, self._repeats = recomputed, repeats
         self._costs, self._acceptance = costs, acceptance
-        self._patience = patience
-        self._survival = 1.0  # the probability that all proposals so far are accepted
-        self.repeated_s = 0.0
-        """Expected seconds of the next round for tokens that have to be evaluated again."""
 
     def next(self, offers: Sequence[Offer]) -> Offer | None:
         """Take the offer that makes the round fastest, if any makes it faster."""
-        if not self.proposed:
+        if not self.prospect.proposed:
             self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
         if self.pause is Reason.SPENT:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
             offers = [run.first(run.certain) for run in runs]
-        near = [
-            offer for offer in offers if isinstance(offer, Run) or offer.pending <= self._patience
-        ]
+        near = [offer for offer in offers if isinstance(offer, Run) or offer.pending <= SHORT]
         weighed = [(*self._weigh(offer), offer) for offer in near]
-        pace, count, best = max(weighed, key=itemgetter(0), default=(0.0, 0, None))
+        nothing = 0.0, self.prospect, None
+        pace, prospect, best = max(weighed, key=itemgetter(0), default=nothing)
         pauses = self.pause not in (None, Reason.SPENT)
         if pauses or (pace <= self._pace and not self._is_required):
             return None
         match best:
             case Run():
-                self._add(self._acceptance.estimates(best)[:count])
-                return best.first(count)
+                run = best.first(prospect.proposed - self.prospect.proposed)
+                self._take(prospect)
+                return run
             case Rows():
-                self._add_row(best)
+                if best.source == MODEL:
+                    self.reads.append(best.pending)
+                rows_s = self.prospect.rows_s + self._costs.row(best.source, best.pending)
+                self.prospect = self.prospect._replace(rows_s=rows_s)
         return best
 
     def include(self, rows: Rows, bucket: int) -> bool:
@@ -126,7 +138,7 @@ class ThroughputPlan:
         chance = self._acceptance.estimate(rows.source, bucket)
         included = self._is_required or self._weigh_rows(rows, chance)[0] > self._pace
         if included:
-            self._add([chance])
+            self._take(self._with_proposal(self.prospect, chance))
         return included
 
     @property
@@ -139,69 +151,82 @@ class ThroughputPlan:
         """The reason of its proposals."""
         if self.min_proposals:
             return Reason.SPS
-        if self.pause and not self.proposed:
+        if self.pause and not self.prospect.proposed:
             return self.pause
-        return Reason.LIKELY if self.proposed else Reason.UNLIKELY
+        return Reason.LIKELY if self.prospect.proposed else Reason.UNLIKELY
+
+    @property
+    def expected_s(self) -> float:
+        """The expected seconds of the round."""
+        return self._seconds(self.prospect)
 
     @property
     def speedup(self) -> float | None:
         """The expected speed-up of the round over ArS, by the cost curve; None for a plain one."""
-        return self._pace * self._costs.verify(1) if self.proposed else None
+        return self._pace * self._costs.verify(1) if self.prospect.proposed else None
 
     @property
     def _pace(self) -> float:
         """Expected tokens per second of the round as it is."""
-        return self.expected_tokens / (self.expected_s + self.repeated_s)
+        return self.prospect.tokens / (self.expected_s + self.prospect.repeated_s)
 
     @property
     def _is_required(self) -> bool:
-        return self.proposed < self.min_proposals
+        return self.prospect.proposed < self.min_proposals
 
-    def _weigh(self, offer: Offer) -> tuple[float, int]:
-        """Return the best pace of the round with an offer, and how many of its tokens are used."""
+    def _weigh(self, offer: Offer) -> tuple[float, Prospect]:
+        """Return the best pace of the round with an offer, and the prospect of that."""
         if isinstance(offer, Run):
             return self._weigh_proposals(self._acceptance.estimates(offer))
         chance = self._acceptance.optimistic(offer.source)
         first_s = self._costs.row(offer.source, offer.pending)
-        return self._weigh_rows(offer, chance, first_s, self._costs.draft_safety(offer.pending))
+        safety = self._costs.draft.safety(offer.pending) if offer.pending else 1.0
+        return self._weigh_rows(offer, chance, first_s, safety)
 
     def _weigh_rows(
         self, rows: Rows, chance: float, first_s: float = 0.0, safety: float = 1.0
-    ) -> tuple[float, int]:
+    ) -> tuple[float, Prospect]:
         """Return the best pace with a row, computed or not, and with those that may follow it."""
         later = [self._acceptance.optimistic(rows.source)] * min(self.budget - 1, DEEPEST)
-        step_s, risk_s = self._costs.row(rows.source), self._risk_s(first_s, safety)
-        return self._weigh_proposals([chance, *later], first_s, step_s, risk_s)
+        seconds = chain([first_s], repeat(self._costs.row(rows.source)))
+        return self._weigh_proposals([chance, *later], seconds, self._risk_s(first_s, safety))
 
     def _weigh_proposals(
-        self,
-        chances: Sequence[float],
-        first_s: float = 0.0,
-        step_s: float = 0.0,
-        risk_s: float = 0.0,
-    ) -> tuple[float, int]:
-        """Return the best pace with the first of some proposals, and their number; 0.0, 0: none."""
-        done = self.proposed
-        survival, tokens, best = self._survival, self.expected_tokens, (0.0, 0)
-        spent, repeated_s = self.expected_s - self._verify_s[done] + first_s, self.repeated_s
-        for i, chance in enumerate(chances, start=1):
-            repeated_s += survival * (1 - chance) * self._repeat_s(done + i - 1)
-            survival *= chance
-            tokens += survival
-            seconds = spent + self._verify_s[done + i] + step_s * (i - 1)
-            safety = self._costs.batch_safety(self._recomputed + done + i + 1)
-            wider_s = self._verify_s[done + i] - self._verify_s[0]
+        self, chances: Sequence[float], rows_s: Iterable[float] = repeat(0.0), risk_s: float = 0.0
+    ) -> tuple[float, Prospect]:
+        """Return the best pace with the first of some proposals, and its prospect; 0: with none."""
+        prospect = self.prospect
+        best = 0.0, prospect
+        for chance, row_s in zip(chances, rows_s, strict=False):
+            prospect = self._with_proposal(prospect, chance, row_s)
+            safety = self._costs.verify.safety(self._recomputed + prospect.proposed + 1)
+            wider_s = self._verify_s[prospect.proposed] - self._verify_s[0]
+            seconds = self._seconds(prospect)
             worst_s = seconds + risk_s + (safety - 1) * wider_s + self._repeat_s(0)
-            if worst_s <= self.limit_s or survival == 1:
-                best = max(best, (tokens / (seconds + repeated_s), i))
+            if worst_s <= self.limit_s or prospect.survival == 1:
+                best = max(best, (prospect.tokens / (seconds + prospect.repeated_s), prospect))
         return best
+
+    def _with_proposal(self, before: Prospect, chance: float, row_s: float = 0.0) -> Prospect:
+        survival = before.survival * chance
+        rejected = before.survival - survival
+        repeated_s = before.repeated_s + rejected * self._repeat_s(before.proposed)
+        tokens, rows_s = before.tokens + survival, before.rows_s + row_s
+        return Prospect(before.proposed + 1, survival, tokens, rows_s, repeated_s)
+
+    def _seconds(self, prospect: Prospect) -> float:
+        return self._verify_s[prospect.proposed] + prospect.rows_s
+
+    def _take(self, prospect: Prospect) -> None:
+        self.budget -= prospect.proposed - self.prospect.proposed
+        self.prospect = prospect
 
     def _risk_s(self, next_s: float, safety: float) -> float:
         """Return the seconds by which the rows so far and the next one may exceed the expected.
 
         The next one may take as many times as long as expected as the rows so far did.
         """
-        rows_s = self.expected_s - self._verify_s[self.proposed]
+        rows_s = self.prospect.rows_s
         took_s = max(rows_s, self._clock() - self._started) if rows_s else 0.0
         times = max(safety, took_s / rows_s if rows_s else 1.0)
         return took_s - rows_s + (times - 1) * next_s
@@ -212,21 +237,6 @@ class ThroughputPlan:
             return 0.0
         width = self._recomputed + accepted + 2
         return max(0.0, self._costs.verify(width) - self._costs.verify(1))
-
-    def _add_row(self, rows: Rows) -> None:
-        if rows.source == MODEL:
-            self.reads.append(rows.pending)
-        self.expected_s += self._costs.row(rows.source, rows.pending)
-
-    def _add(self, chances: Sequence[float]) -> None:
-        for i, chance in enumerate(chances, start=self.proposed):
-            self.repeated_s += self._survival * (1 - chance) * self._repeat_s(i)
-            self._survival *= chance
-            self.expected_tokens += self._survival
-        before = self._verify_s[self.proposed]
-        self.proposed += len(chances)
-        self.budget -= len(chances)
-        self.expected_s += self._verify_s[self.proposed] - before
 
 
 RoundPlan = FixedPlan | ThroughputPlan

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.lookahead.theory import expected_tokens
+from assistant.decoding.lookahead.forecast import expected_tokens
 from assistant.lab.bench import plan
 from assistant.lab.bench.answers import ALL, RunAnswer, kinds, matched, sums, together
 from assistant.lab.bench.intervals import geometric_mean, mean, ratio_of_sums, share

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assistant import events
-from assistant.decoding.lookahead.controller import Controller, RoundCost
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.row import Row, everything
 from assistant.decoding.sources.draft import Rows, Source
@@ -98,23 +98,12 @@ def baselines(n_vocab: int) -> dict[str, Source]:
 STRIDE = 4  # tokens that a system generates while the others wait: a fraction of a second
 
 
-class Recording(Controller):
-    """A controller that adds up the draft's steps."""
-
-    steps_s = 0.0
-
-    def observe(self, cost: RoundCost) -> None:
-        """Add the time of a round's draft, without its prefill between rounds."""
-        self.steps_s += cost.draft_s
-        super().observe(cost)
-
-
 class TrialLane(NamedTuple):
     """An answer after loading, by models that are its own until it is over."""
 
     runner: Runner
     ready: events.Ready
-    recording: Recording | None  # of the system, for all its answers; None without costs
+    controller: Controller | None  # of the system, for all its answers; None without costs
     before_s: float  # seconds of the draft's steps in earlier answers
 
     def measured(self, answer_events: Iterable[events.AnswerEvent]) -> Measured | str:
@@ -136,7 +125,7 @@ class TrialLane(NamedTuple):
                 case events.Finished(text, _, stop, stats):
                     if stop is events.Stop.CANCELLED:
                         raise Cancelled
-                    steps_s = self.recording.steps_s - self.before_s if self.recording else 0.0
+                    steps_s = self.controller.steps_s - self.before_s if self.controller else 0.0
                     return Measured(text, str(stop), stats, pace, steps_s)
         raise AssertionError("an answer ends in one of them")
 
@@ -158,7 +147,7 @@ class TrialRunner:
         self._state = state
         self._loaded = ExitStack()
         self._assistants: dict[tuple[EngineArgs, int], tuple[Assistant, events.Ready]] = {}
-        self._controllers: dict[tuple[EngineArgs, str], Recording] = {}
+        self._controllers: dict[tuple[EngineArgs, str], Controller] = {}
 
     def measure(self, job: Lockstep) -> Compared:
         """Measure answers as after loading: the common prefix of conversations is cached.
@@ -200,20 +189,20 @@ class TrialRunner:
         (assistant, ready), request = self._assistant(trial.setup, others), trial.request
         if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
             raise ModelError(f"SpS needs a draft. {ready.no_draft}")
-        recording = None
+        controller = None
         if assistant.profile:
             key, costs = (trial.setup, trial.system), Costs(*assistant.profile.seconds)
-            recording = self._controllers.setdefault(key, Recording(costs))
-        assistant.controller = recording
+            controller = self._controllers.setdefault(key, Controller(costs))
+        assistant.controller = controller
         for model in (assistant.target, assistant.draft):
             if model:
                 model.logits([0])  # removes the prompt from the cache
         control = Control(request.mode, request.lookahead)
         control.cancel = self._state.control.cancel
-        if recording:
+        if controller:
             assistant.prefill_common_prefix(control)
-        before_s = recording.steps_s if recording else 0.0
-        return TrialLane(Runner(number, assistant, request, control), ready, recording, before_s)
+        before_s = controller.steps_s if controller else 0.0
+        return TrialLane(Runner(number, assistant, request, control), ready, controller, before_s)
 
     def _assistant(self, setup: EngineArgs, others: int) -> tuple[Assistant, events.Ready]:
         if (setup, others) not in self._assistants:

@@ -1,7 +1,8 @@
 """`Policy`: whether the user's mode or the controller decides what a round proposes."""
 
-from assistant.decoding.lookahead.controller import SHORT, Controller
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.forecast import Reason
+from assistant.decoding.lookahead.plans import SHORT, Prospect
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
 from assistant.engine.control import Control
@@ -59,5 +60,5 @@ def test_the_reason_distinguishes_a_likely_proposal_from_a_pause():
     assert plan.reason is Reason.LIKELY
     plan.pause = Reason.SPENT
     assert plan.reason is Reason.LIKELY  # which was certain
-    plan.proposed = 0
+    plan.prospect = Prospect()
     assert plan.reason is Reason.SPENT

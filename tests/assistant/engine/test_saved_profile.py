@@ -90,8 +90,8 @@ def test_times_of_rounds_on_a_busy_machine_do_not_outlive_the_load(tmp_path):
     remember(model(), model("draft"), tmp_path, measured, measured)
     costs = prepared(model(), model("draft"), tmp_path).costs
     for _ in range(100):
-        costs.observe_verify(8, 20.0)
-        costs.observe_draft(1, 5.0)
+        costs.verify.observe(8, 20.0)
+        costs.draft.observe(1, 5.0)
     costs = prepared(model(), model("draft"), tmp_path).costs
     assert {n: costs.verify(n) for n in measured} == measured
     assert costs.draft(1) == measured[1]
@@ -182,7 +182,7 @@ def test_the_speed_of_the_last_answer_is_saved(pair, tmp_path):
     profile = prepared(target, None, tmp_path, clock=target.clock)
     for seconds in (5.0, 3.0):
         for _ in range(9):
-            profile.costs.observe_verify(1, seconds)
+            profile.costs.verify.observe(1, seconds)
         profile.save()
         assert newest(pair[0], "verify", tmp_path).token_s == pytest.approx(seconds)
 

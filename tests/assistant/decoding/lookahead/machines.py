@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from assistant.decoding.lookahead.controller import Controller, RoundCost
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row, one_hot
@@ -76,8 +76,10 @@ def decode(
     and the accepted tokens are evaluated again.
     """
     outcome, again = Outcome(), 0
+    if repeats:
+        controller.begin(repeats=True)
     for i in range(rounds):
-        plan = controller.plan(31, recomputed=again, repeats=repeats)
+        plan = controller.plan(31, recomputed=again)
         proposals, draft_s = list[Proposal](), 0.0
         while plan.budget > 0 and (offer := plan.next(text.offers(i, plan.budget))):
             if isinstance(offer, Run):
@@ -91,8 +93,7 @@ def decode(
         noise = text.rng.uniform(0.97, 1.03)
         width = len(proposals) + 1
         seconds = (real.verify(width + again) + draft_s) * noise
-        cost = RoundCost(round_, plan, seconds, draft_s * noise, recomputed=again)
-        controller.observe(cost)
+        controller.observe(round_, plan, seconds, draft_s * noise, recomputed=again)
         again = again + len(round_.tokens) if repeats and round_.rejected else 0
         outcome.seconds += seconds
         outcome.ars_s += len(round_.tokens) * real.verify(1)

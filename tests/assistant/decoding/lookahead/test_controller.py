@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.decoding.lookahead.budget import ALLOWANCE, CAUTIOUS_ALLOWANCE, CAUTIOUS_SHARE, SHARE
-from assistant.decoding.lookahead.controller import Controller, RoundCost
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.lookahead.plans import FixedPlan
@@ -244,5 +244,5 @@ def test_the_cost_of_an_evaluation_counts_the_recomputed_tokens_in_its_width():
     controller, real = Controller(known), Costs(STEEP, {})
     for _ in range(20):
         plan, round_ = controller.plan(0), judged([], [], Text(), 0)
-        controller.observe(RoundCost(round_, plan, real.verify(4), recomputed=3))
+        controller.observe(round_, plan, real.verify(4), recomputed=3)
     assert known.verify(1) == pytest.approx(real.verify(1))

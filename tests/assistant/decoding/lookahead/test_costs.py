@@ -46,7 +46,7 @@ def test_costs_that_are_no_durations_or_lack_that_of_one_token_are_refused(wrong
 
 def test_without_a_draft_a_step_costs_infinity():
     costs = Costs(MEASURED, {})
-    costs.observe_draft(1, 0.02)
+    costs.draft.observe(1, 0.02)
     assert costs.draft(1) == inf
 
 
@@ -54,9 +54,9 @@ def test_without_a_draft_a_step_costs_infinity():
 def test_four_slow_evaluations_in_a_row_change_next_to_nothing(before):
     costs, random = Costs(MEASURED, {}), Random(1)
     for _ in range(before):
-        costs.observe_verify(4, MEASURED[4] * random.uniform(0.99, 1.01))
+        costs.verify.observe(4, MEASURED[4] * random.uniform(0.99, 1.01))
     for _ in range(ROUNDS // 2):
-        costs.observe_verify(4, MEASURED[4] * 20)
+        costs.verify.observe(4, MEASURED[4] * 20)
     assert all(costs.verify(n) == pytest.approx(MEASURED[n], rel=0.02) for n in MEASURED)
 
 
@@ -64,7 +64,7 @@ def test_four_slow_evaluations_in_a_row_change_next_to_nothing(before):
 def test_a_lasting_change_of_one_width_is_followed_by_all_and_by_the_draft(times):
     costs = Costs(MEASURED, MEASURED)
     for _ in range(FEW):
-        costs.observe_verify(1, MEASURED[1] * times)
+        costs.verify.observe(1, MEASURED[1] * times)
     assert drift(costs, 1, times) == pytest.approx(1)
     assert drift(costs, 4, times) == pytest.approx(1)
     assert costs.draft(1) == pytest.approx(MEASURED[1] * times)
@@ -80,13 +80,13 @@ def test_costs_measured_on_a_busy_machine_recover_after_a_few_calm_rounds(busy):
     one, batch, step = busy
     costs = Costs(MEASURED, MEASURED)
     for _ in range(100):
-        costs.observe_verify(1, one * MEASURED[1])
-        costs.observe_verify(8, batch * MEASURED[8])
-        costs.observe_draft(1, step * MEASURED[1])
+        costs.verify.observe(1, one * MEASURED[1])
+        costs.verify.observe(8, batch * MEASURED[8])
+        costs.draft.observe(1, step * MEASURED[1])
     assert costs.verify(8) == pytest.approx(batch * MEASURED[8])
     assert costs.draft(1) == pytest.approx(step * MEASURED[1])
     for _ in range(STALE):
-        costs.observe_verify(1, MEASURED[1])
+        costs.verify.observe(1, MEASURED[1])
     assert {n: costs.verify(n) for n in MEASURED} == pytest.approx(MEASURED)
     assert costs.draft(1) == pytest.approx(MEASURED[1])
 
@@ -95,7 +95,7 @@ def test_a_width_that_was_measured_wrongly_is_fixed_alone():
     costs = Costs(MEASURED, {})
     for _ in range(ROUNDS):
         for width in (1, 2, 4, 8):
-            costs.observe_verify(width, MEASURED[width] * (1.3 if width == 8 else 1.0))
+            costs.verify.observe(width, MEASURED[width] * (1.3 if width == 8 else 1.0))
     assert drift(costs, 8, 1.3) > 0.8
     assert all(costs.verify(n) == pytest.approx(MEASURED[n], rel=0.03) for n in (1, 2, 4))
     assert costs.verify(16) == pytest.approx(MEASURED[16], rel=0.08)
@@ -105,15 +105,15 @@ def test_a_width_that_was_measured_wrongly_is_fixed_alone():
 def test_impossible_durations_are_ignored(nonsense):
     costs = Costs(MEASURED, MEASURED)
     for _ in range(ROUNDS):
-        costs.observe_verify(1, nonsense)
-        costs.observe_draft(1, nonsense)
+        costs.verify.observe(1, nonsense)
+        costs.draft.observe(1, nonsense)
     assert costs.verify(1) == costs.draft(1) == MEASURED[1]
 
 
 def test_the_costs_of_the_draft_change_nothing_of_the_targets():
     costs = Costs(MEASURED, MEASURED)
     for _ in range(ROUNDS):
-        costs.observe_draft(1, 1.0)
+        costs.draft.observe(1, 1.0)
     assert costs.verify(1) == MEASURED[1]
     assert costs.draft(1) > 0.8
 
@@ -121,14 +121,14 @@ def test_the_costs_of_the_draft_change_nothing_of_the_targets():
 def test_a_calm_machine_is_recognised_also_at_widths_that_were_observed_once():
     """Measured beside others: one of these evaluations takes a seventh of that now."""
     known = Costs({1: 7.0, 2: 8.4, 4: 12.2}, {})
-    known.observe_verify(2, 1.2)
+    known.verify.observe(2, 1.2)
     for _ in range(14):
-        known.observe_verify(1, 1.0)
+        known.verify.observe(1, 1.0)
     assert [known.verify(n) for n in (2, 4)] == pytest.approx([1.2, 1.74], rel=0.1)
 
 
 def test_one_draft_step_of_minutes_does_not_end_speculation():
     """As while a laptop sleeps: what was lost was lost once, and the next step is risked again."""
     costs = Costs(MEASURED, MEASURED)
-    costs.observe_draft(1, 300.0)
-    assert costs.draft_safety(1) * costs.draft(1) < 10 * MEASURED[1]
+    costs.draft.observe(1, 300.0)
+    assert costs.draft.safety(1) * costs.draft(1) < 10 * MEASURED[1]

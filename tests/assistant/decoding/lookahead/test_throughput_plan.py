@@ -25,7 +25,7 @@ class Known(Acceptance):
 
 def weighing(machine, budget=31, draft=1.0, **settings):
     sources = {"suffix": 0.8, "model": 0.8, **settings.pop("acceptance", {})}
-    return ThroughputPlan(costs(machine, draft), Known(**sources), budget, patience=64, **settings)
+    return ThroughputPlan(costs(machine, draft), Known(**sources), budget, **settings)
 
 
 def run(length: int, bucket: int = 5) -> Run:
@@ -52,14 +52,14 @@ def test_a_proposal_is_weighed_by_the_chance_that_those_before_it_survive():
     while plan.next([Rows("model")]) and plan.include(Rows("model"), 5):
         count += 1
     assert 0 < count < 8
-    assert plan.expected_tokens == pytest.approx(sum(0.7**i for i in range(count + 1)))
+    assert plan.prospect.tokens == pytest.approx(sum(0.7**i for i in range(count + 1)))
 
 
 def test_a_row_of_a_poor_bucket_ends_the_draft_before_a_token_is_drawn():
     plan = weighing(FLAT)
     assert plan.next([Rows("model")])
     assert not plan.include(Rows("model"), 0)
-    assert plan.proposed == 0
+    assert plan.prospect.proposed == 0
     assert plan.reads == [0]
 
 
@@ -105,18 +105,18 @@ def settled(machine) -> Costs:
     """Return costs that were seen to be what was measured, again and again."""
     known = costs(machine)
     for width in (2, 4, 8, 16, 32) * 5:
-        known.observe_verify(width, known.verify(width))
-        known.observe_draft(1, known.draft(1))
+        known.verify.observe(width, known.verify(width))
+        known.draft.observe(1, known.draft(1))
     return known
 
 
 def test_a_round_stakes_no_more_than_its_limit():
     sure = Known(suffix=0.99, model=0.8)
-    plan = ThroughputPlan(settled(FLAT), sure, 31, patience=64, limit_s=1.21)
+    plan = ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.21)
     assert len(plan.next([run(31)]).tokens) == 7  # verify width 8 takes 0.2 longer than 1
-    tight = ThroughputPlan(settled(FLAT), sure, 31, patience=64, limit_s=1.05)
+    tight = ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.05)
     assert tight.next([Rows("model")]) is None
-    enough = ThroughputPlan(settled(FLAT), sure, 31, patience=64, limit_s=1.21)
+    enough = ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.21)
     assert enough.next([Rows("model")]) == Rows("model")
 
 
@@ -129,7 +129,7 @@ def test_little_is_staked_on_costs_that_no_round_has_confirmed():
 def test_no_further_row_is_drafted_once_the_limit_of_the_round_is_spent():
     now = [0.0]
     known, model = settled(FLAT), Known(model=0.99)
-    plan = ThroughputPlan(known, model, 31, patience=64, limit_s=3.0, clock=lambda: now[0])
+    plan = ThroughputPlan(known, model, 31, limit_s=3.0, clock=lambda: now[0])
     for took, goes_on in ((0.1, True), (0.1, True), (2.0, False)):
         assert plan.next([Rows("model", 1)])
         now[0] += took

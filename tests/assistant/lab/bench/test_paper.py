@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.decoding.lookahead.theory import expected_tokens
+from assistant.decoding.lookahead.forecast import expected_tokens
 from assistant.lab.bench.plan import (
     DRAFTS,
     LOOKAHEADS,

@@ -1,10 +1,9 @@
-"""The formulas of `theory`: break-even acceptance rate, best lookahead, cheapest proposal."""
+"""The formulas of `forecast`: break-even acceptance rate, best lookahead, cheapest proposal."""
 
 import pytest
 
 from assistant.decoding.lookahead.costs import Curve
-from assistant.decoding.lookahead.theory import (
-    LONGEST_WEIGHED,
+from assistant.decoding.lookahead.forecast import (
     best_lookahead,
     break_even,
     cheapest,
@@ -47,9 +46,9 @@ def test_where_nothing_pays_the_best_lookahead_is_0():
 )
 def test_proposals_accepted_less_often_than_their_least_cost_never_pay(verify, step_s):
     curve = Curve(verify)
-    cost = cheapest(curve, step_s)
-    for k in range(1, LONGEST_WEIGHED + 1):
-        round_s = curve(k + 1) + k * step_s
+    cost = cheapest({width: curve(width) for width in range(1, 17)}, step_s)
+    rounds_s = {k: curve(k + 1) + k * step_s for k in range(1, 16)}
+    for k, round_s in rounds_s.items():
         assert expected_tokens(min(1.0, 0.99 * cost), k) * TOKEN_S < round_s
-    least = [((curve(k + 1) + k * step_s) / TOKEN_S - 1) / k for k in range(1, LONGEST_WEIGHED + 1)]
+    least = [(round_s / TOKEN_S - 1) / k for k, round_s in rounds_s.items()]
     assert cost == pytest.approx(min(least))
