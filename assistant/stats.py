@@ -30,12 +30,6 @@ class Tally:
         """Accepted over tested; None when nothing was tested."""
         return self.accepted / self.tested if self.tested else None
 
-    def plus(self, accepted: bool | None) -> "Tally":
-        """Return the tally with one test more; None is no test."""
-        if accepted is None:
-            return self
-        return Tally(self.tested + 1, self.accepted + accepted)
-
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(self.tested + other.tested, self.accepted + other.accepted)
 
@@ -94,7 +88,7 @@ class Stats:
         Fields without a sum are those of the first, except the mode.
         """
         pairs = zip_longest(self.positions, more.positions, fillvalue=Tally())
-        names = sorted(self.sources.keys() | more.sources.keys())
+        names = dict.fromkeys((*self.sources, *more.sources))
         return replace(
             self,
             mode=more.mode,

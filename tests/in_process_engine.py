@@ -67,67 +67,23 @@ class InProcessEngine(EngineProcess):
         return event
 
 
-class Loop:
-    """An event loop on a thread of its own, for tests that have none."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = Thread(target=self._loop.run_forever, name="loop")
-        self._thread.start()
-
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end and return its result."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(WAIT_S)
-
-    def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Start a coroutine."""
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-
-    def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return what a function returns that is called in the loop."""
-        if current_thread() is self._thread:
-            return function(*arguments)
-
-        async def called() -> T:
-            return function(*arguments)
-
-        return self.run(called())
-
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.run_until_complete(self._loop.shutdown_default_executor())
-        self._loop.close()
-
-
 class BlockingEngine:
     """An engine for a test without an event loop: `handle` gets the events of all its jobs."""
 
     def __init__(self, make: Callable[[], EngineProcess], handle: Callable[[Any], None]) -> None:
-        self._loop = Loop()
-        self.service = self._loop.call(make)
-        self._handle = handle
+        self._loop, self._handle = asyncio.new_event_loop(), handle
+        self._thread = Thread(target=self._loop.run_forever, name="loop")
+        self._thread.start()
         self._streams: list[EventStream] = []
-        self._is_closed = False
-
-    @property
-    def process(self) -> EngineProcess:
-        return self.service
+        self.process = self.call(make)
 
     @property
     def pid(self) -> int | None:
         return self.process.pid
 
-    @property
-    def inside(self) -> Engine:
-        """The engine proper, where it is in this process."""
-        assert isinstance(self.service, InProcessEngine)
-        assert self.service.engine is not None
-        return self.service.engine
-
     def submit(self, job: AnyJob) -> None:
-        stream = self._loop.call(self.service.do, job)
-        self._loop.start(self._follow(stream))
+        stream = self.call(self.process.do, job)
+        asyncio.run_coroutine_threadsafe(self._follow(stream), self._loop)
         self._streams.append(stream)
 
     async def _follow(self, stream: EventStream) -> None:
@@ -153,15 +109,27 @@ class BlockingEngine:
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return what a function returns that is called in the engine's loop."""
-        return self._loop.call(function, *arguments)
+        if current_thread() is self._thread:
+            return function(*arguments)
 
-    def close_service(self) -> None:
+        async def called() -> T:
+            return function(*arguments)
+
+        return self._run(called())
+
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(WAIT_S)
+
+    def close_process(self) -> None:
         """Close the engine; the events that are under way are still handled."""
-        self._loop.run(self.service.close())
+        self._run(self.process.close())
 
     def close(self) -> None:
         """Close the engine and the loop."""
-        if not self._is_closed:
-            self._is_closed = True
-            self.close_service()
-            self._loop.close()
+        if self._loop.is_closed():
+            return
+        self.close_process()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()

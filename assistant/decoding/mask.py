@@ -79,7 +79,7 @@ def forcing(warp: Warp, forced: Forced | None) -> Warp:
 
 
 def constrained_draft(
-    warp: Warp, mask: Mask | None, tokens: Sequence[int], indices: Indices | None
+    warp: Warp, mask: Mask | None, tokens: Sequence[int], indices: Indices
 ) -> Warp:
     """Return a draft's warp after `tokens` of the target; its row is empty if all are forbidden."""
     if mask is None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from math import log
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from assistant.decoding.model import Logits, Model
 from assistant.decoding.row import EMPTY, Row, highest
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
+from assistant.stats import Tally
 from models.native.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -247,43 +247,34 @@ class Figures:
             thinks: whether the next token belongs to one.
             masked: rows that a constraint masked so far, and the seconds that this took.
         """
-        stats, k = self.stats, round_.proposed
-        tested = [
-            (t.source or "", t.origin is events.Origin.DRAFT) for t in tokens[: round_.tested]
-        ]
-        now = self._clock()
+        stats, k, now = self.stats, round_.proposed, self._clock()
+        origins = [(token.source or "", token.origin) for token in tokens[: round_.tested]]
+        tests = [(source, Tally(1, origin is events.Origin.DRAFT)) for source, origin in origins]
+        sources: dict[str, Tally] = {}
+        for source, test in tests:
+            sources[source] = sources.get(source, Tally()) + test
         decode_s = now - self._decoding_since
         verify_s, draft_s = (s - s0 for s, s0 in zip(self._busy_s(), self._busy, strict=True))
-        guessing_s = decode_s - stats.decode_s if k else draft_s - stats.draft_s
+        added = events.Stats(
+            stats.mode,
+            rounds=1,
+            drafted=k,
+            tested=len(tests),
+            accepted=sum(test.accepted for _, test in tests),
+            generated_tokens=len(tokens),
+            thought_tokens=thoughts,
+            lookahead_counts={k: 1},
+            guessing_s=decode_s - stats.decode_s if k else draft_s - stats.draft_s,
+            positions=tuple(test for _, test in tests),
+            sources=sources,
+        )
         self.stats = replace(
-            stats,
-            rounds=stats.rounds + 1,
-            drafted=stats.drafted + k,
-            tested=stats.tested + len(tested),
-            accepted=stats.accepted + sum(accepted for _, accepted in tested),
-            generated_tokens=stats.generated_tokens + len(tokens),
-            thought_tokens=stats.thought_tokens + thoughts,
+            stats.plus(added),
             first_token_s=stats.first_token_s or now - self._requested_at,
             decode_s=decode_s,
             thought_s=decode_s if thoughts or thinks else stats.thought_s,
-            lookahead_counts={**stats.lookahead_counts, k: stats.lookahead_counts.get(k, 0) + 1},
             draft_s=draft_s,
             verify_s=verify_s,
-            guessing_s=stats.guessing_s + guessing_s,
-            positions=tuple(
-                (tally or events.Tally()).plus(test and test[1])
-                for tally, test in zip_longest(stats.positions, tested)
-            ),
-            sources=_by_source(stats.sources, tested),
             masked_rows=masked[0],
             mask_s=masked[1],
         )
-
-
-def _by_source(
-    tallies: Mapping[str, events.Tally], tested: Iterable[tuple[str, bool]]
-) -> dict[str, events.Tally]:
-    result = dict(tallies)
-    for source, accepted in tested:
-        result[source] = result.get(source, events.Tally()).plus(accepted)
-    return result

@@ -5,19 +5,24 @@ from another second, and 1.17 to 1.29 of those before and after it, in the same 
 turns with the target, as in a round: in a loop of its own it finds its weights in the caches.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cached_property
 from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.model import Model, most_proposals
+from assistant.decoding.model import most_proposals
 from assistant.engine.model_profile import ModelProfile
 from models.files.disk import Records
+
+if TYPE_CHECKING:
+    from models.native.model import NativeModel
 
 PROFILES = "profiles.json"
 WIDTHS = (4, 2, 3, 8)
@@ -38,22 +43,6 @@ SETTLED = 0.025  # the relative error of a ratio that needs no more samples
 CLEAR = 0.1  # the one from which on the machine was too busy for figures that last
 
 
-class TimedModel(Model, Protocol):
-    """A model that knows what its speed depends on."""
-
-    @property
-    def conditions(self) -> str:
-        """The file, the library, the machine and the settings, as text."""
-
-    @property
-    def cached_tokens(self) -> Sequence[int]:
-        """The tokens in its cache."""
-
-    @property
-    def seconds_per_token(self) -> float | None:
-        """Seconds per token of prefill; None before there was a long enough one."""
-
-
 class Evaluation(NamedTuple):
     """A number of tokens to be timed, in the draft or the target."""
 
@@ -69,6 +58,8 @@ class Evaluation(NamedTuple):
 class Profile:
     """The profile of a target, and of a draft beside it.
 
+    What measures raises `Cancelled` if it is stopped, and `ModelError` if a model cannot evaluate.
+
     Args:
         draft: the conditions of a draft, which may be loaded later; None: there is none.
         folder: where it was saved, and will be; None: nowhere.
@@ -77,14 +68,14 @@ class Profile:
 
     def __init__(
         self,
-        target: TimedModel,
+        target: NativeModel,
         draft: str | None = None,
         folder: Path | None = None,
         typical: tuple[dict[int, float], dict[int, float]] = ({}, {}),
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.target, self._draft, self._clock = target, draft, clock
-        self.draft: TimedModel | None = None
+        self.draft: NativeModel | None = None
         """The draft, once it is loaded."""
         self._records = Records(folder, PROFILES, ModelProfile)
         of_target, of_draft = (_valid(self._records.get(key)) for key in self._keys)
@@ -110,7 +101,7 @@ class Profile:
         for profile in (self.of_target, self.of_draft):
             profile.plain_s, profile.ratios, profile.typical = [], {}, {}
 
-    def add_draft(self, draft: TimedModel) -> None:
+    def add_draft(self, draft: NativeModel) -> None:
         """Add a draft that was loaded later."""
         self.draft, self._draft = draft, draft.conditions
 
@@ -144,8 +135,6 @@ class Profile:
 
         In 22 recorded answers on five machines, decoding with typical costs was 0.96 to 1.02 times
         as fast as with those of `MEASURING_S`, which a first answer would have to wait for.
-
-        Raises what `measure` raises.
         """
         if in_full or not self.of_target.typical:
             if not self.is_clear:
@@ -156,12 +145,7 @@ class Profile:
             self.of_draft.plain_s = [*self.of_target.plain_s]
 
     def measure(self) -> None:
-        """Sample what is unclear for `MEASURING_S`, and what is `NEEDED` however long it takes.
-
-        Raises:
-            Cancelled: it was stopped.
-            ModelError: a model cannot evaluate.
-        """
+        """Sample what is unclear for `MEASURING_S`, and what is `NEEDED` however long it takes."""
         deadline = self._clock() + MEASURING_S
         rare = [evaluation for evaluation in self._rare if evaluation.error == inf]
         evaluations = [*self._usual * 2, *rare, *self._usual * 3]
@@ -179,10 +163,6 @@ class Profile:
 
         The reasons to stop: nothing needs another sample, the machine is busy, or so many tokens
         are cached that attention would count as well.
-
-        Raises:
-            Cancelled: it was stopped; the caches are as they were.
-            ModelError: a model cannot evaluate.
         """
         if len(self.target.cached_tokens) >= DEEP:
             return True
@@ -200,10 +180,6 @@ class Profile:
         """Time evaluations, each between two of one token; return whether the machine was calm.
 
         They continue the cached tokens, and the caches are the same afterwards.
-
-        Raises:
-            Cancelled: it was stopped.
-            ModelError: a model cannot evaluate.
         """
         models = [self.target, self.draft] if self.draft else [self.target]
         texts = [[*model.cached_tokens] or varied(SHALLOW, model.n_vocab) for model in models]
@@ -223,7 +199,7 @@ class Profile:
             model.logits(text, rows=0)
         return is_calm
 
-    def _seconds(self, model: TimedModel, text: list[int], tokens: int) -> float:
+    def _seconds(self, model: NativeModel, text: list[int], tokens: int) -> float:
         model.logits(text, rows=0)  # removes what follows the text from the cache
         longer = [*text, *varied(tokens, model.n_vocab)]
         started = self._clock()

@@ -14,8 +14,7 @@ from assistant.decoding.lookahead.plans import Clock
 from assistant.decoding.model import Model
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.draft import Cascade, Source
 from assistant.decoding.sources.model import MODEL, ModelSource
 from assistant.decoding.sources.suffix import InfillSource, SuffixSource
 from assistant.decoding.warp import Warp, warp

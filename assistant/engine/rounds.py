@@ -12,7 +12,7 @@ from assistant.decoding.loops import Round, speculative_round
 from assistant.decoding.mask import Forced, Mask, constrained, forcing
 from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
 from assistant.decoding.rules.rule import Rule
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.model import ModelSource, PrefillOption
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control

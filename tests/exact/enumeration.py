@@ -10,16 +10,14 @@ from assistant.decoding.loops import speculative_round
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Drafter
+from assistant.decoding.sources.draft import Cascade, Drafter
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
 from tests.exact.planners import ControllerPlanner, FixedPlanner, Planners, WhimsicalPlanner
-from tests.exact.random_plan import Parrot
 from tests.exact.shipped_sources import SHORT_START, SOURCES, START, by_counts, cascade
 from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved
-from tests.exact.toy_sources import STEPWISE, FailsAfter, ToyWarp, modelled, modelled_by
+from tests.exact.toy_sources import STEPWISE, FailsAfter, Parrot, ToyWarp, modelled, modelled_by
 
 RULES: dict[str, Callable[[Any], Rule]] = {"token": TokenRule, "block": BlockRule}
 """Those that draw from a stream of uniforms."""

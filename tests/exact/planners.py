@@ -1,15 +1,15 @@
 """Planners: ways of deciding how much each round proposes."""
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Protocol
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.plans import FixedPlan, ThroughputPlan
 from assistant.decoding.loops import Round
-from assistant.decoding.sources.draft import Plan
+from assistant.decoding.sources.draft import Offer, Plan, Rows, Run
 from tests.assistant.decoding.lookahead.machines import Text, decode
-from tests.exact.random_plan import Whims
 
 SURE_AFTER = 6  # rounds
 
@@ -38,6 +38,31 @@ class FixedPlanner:
 
     def observe(self, round_: Round) -> None:
         """Learn nothing."""
+
+
+class Whims:
+    """A plan with random decisions that are a function of all that it has seen."""
+
+    def __init__(self, budget: int, *occasion: Any) -> None:
+        self.budget = budget
+        self._occasion = list(occasion)
+
+    def next(self, offers: Sequence[Offer]) -> Offer | None:
+        """Take any offer, as much of it as it likes, or none."""
+        random = self._random(offers)
+        offer = random.choice([*offers, *offers, None])
+        if isinstance(offer, Run):
+            offer = offer.first(random.randint(1, len(offer.tokens)))
+        self.budget -= len(offer.tokens) if isinstance(offer, Run) else 1
+        return offer
+
+    def include(self, rows: Rows, bucket: int) -> bool:
+        """Draw from most rows."""
+        return self._random(bucket).random() < 0.8
+
+    def _random(self, news: Any) -> Random:
+        self._occasion.append(news)
+        return Random(repr(self._occasion))
 
 
 class WhimsicalPlanner:

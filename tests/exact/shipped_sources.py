@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from assistant.decoding.row import Row
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Drafter, Source
+from assistant.decoding.sources.draft import Cascade, Drafter, Source
 from assistant.decoding.sources.edit import EditSource
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import InfillSource, SuffixSource, TailSource

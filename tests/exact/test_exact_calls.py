@@ -10,16 +10,15 @@ import pytest
 
 from assistant.calling.formats import CallFormat
 from assistant.constraints.constraints import Constraints
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Message, Request, Tool
 from tests.assistant.constraints.word_vocabulary import WordVocabulary
 from tests.exact.answer import START, ExactMask, by_every_rule, decoded, masked_law
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import distance, law
-from tests.exact.random_plan import Parrot
 from tests.exact.toy import Toy, best_two
-from tests.exact.toy_sources import modelled_by
+from tests.exact.toy_sources import Parrot, modelled_by
 
 WORDS = WordVocabulary("a", "a<f:", "{}", ">", single=False)
 FORM = CallFormat("<", "<", ":", ">")

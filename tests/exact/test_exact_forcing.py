@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from assistant.constraints.grammar import matcher_of
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import ConstraintSource, ForcedSource
 from assistant.prompt.thoughts import (

@@ -9,7 +9,7 @@ from functools import cache, partial
 import pytest
 
 from assistant.constraints.grammar import matcher_of
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.sources.certain import ConstraintSource
 from assistant.request import Constraint
@@ -18,9 +18,8 @@ from tests.assistant.constraints.word_vocabulary import WordVocabulary
 from tests.exact.answer import START, ExactMask, by_every_rule, decoded, masked_law
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.law import distance, law
-from tests.exact.random_plan import Parrot
 from tests.exact.toy import Toy, best_two, chain_rule, repeats_halved
-from tests.exact.toy_sources import modelled_by
+from tests.exact.toy_sources import Parrot, modelled_by
 
 FORMS = ("[ab]b?a{1,2}", "(ab|ba)*aab", "b(a|bb)(ab)*")
 

@@ -6,7 +6,7 @@ must be judged anyway: a round that is thrown away because of a token has looked
 
 import pytest
 
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.control import Control
 from assistant.engine.rounds import PlannedRound, Policy

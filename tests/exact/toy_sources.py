@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Any, cast
 
 from assistant.decoding.row import EMPTY, Row, one_hot
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft, Proposal, Rows
+from assistant.decoding.sources.draft import Cascade, Draft, Proposal, Rows, Run, Source
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from models.errors import ModelError
 from tests.exact.exact_rows import row_of
@@ -112,6 +112,22 @@ class KeepsThenStops(Stepwise):
         if context and self.model.probs(context[:-1])[context[-1]] < THRESHOLD:
             return EMPTY
         return super().row(context, warp)
+
+
+class Parrot(Source):
+    """A source that copies: a run that is a function of the context, often none."""
+
+    name = "parrot"
+
+    def __init__(self, n_vocab: int, seed: int = 0) -> None:
+        self._n_vocab, self._seed = n_vocab, seed
+
+    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
+        """Offer a run or nothing."""
+        random = Random(repr((self._seed, tuple(tokens))))
+        length = random.randint(0, budget)
+        run = tuple(random.randrange(self._n_vocab) for _ in range(length))
+        return Run(self.name, run, tuple(random.randrange(3) for _ in run)) if run else None
 
 
 class FailsAfter(Toy):

@@ -8,7 +8,7 @@ import pytest
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.warp import warp
 from assistant.request import Sampling

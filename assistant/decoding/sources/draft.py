@@ -1,10 +1,12 @@
-"""The parts of a draft, and the sources of its tokens."""
+"""A draft: its parts, the sources of its tokens, and the cascade that asks them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assistant.decoding.row import EMPTY, Row
+from assistant.decoding.mask import Mask, constrained_draft
+from assistant.decoding.model import DraftFailed
+from assistant.decoding.row import EMPTY, Ids, Row, one_hot
 from assistant.decoding.warp import Warp
 
 Draw = Callable[[Row, int], int]
@@ -101,9 +103,78 @@ class Source(Protocol):
         """Return the row after `tokens` and its bucket; called only if `Rows` were offered."""
         return EMPTY, 0
 
+    def indices(self, ids: Ids) -> Ids:
+        """Return the indices of the target's tokens in the logits of a row, without absent ones."""
+        return ids
+
+    def remember(self, tokens: Sequence[int], proposals: Sequence[Proposal]) -> None:
+        """Note what all sources have proposed after `tokens`."""
+        return
+
 
 class Drafter(Protocol):
     """Makes drafts."""
 
     def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
         """Propose tokens to follow `tokens`."""
+
+
+class Cascade:
+    """Make drafts from `sources`, in the order in which they are offered to a plan.
+
+    With a `mask`, nothing is proposed that it forbids.
+    """
+
+    def __init__(self, *sources: Source, mask: Mask | None = None) -> None:
+        self.sources = {source.name: source for source in sources}
+        self.failure: DraftFailed | None = None
+        """The error that ended the last draft, if a source could not continue."""
+        self._mask = mask
+
+    def propose(self, tokens: Sequence[int], plan: Plan, warp: Warp, draw: Draw) -> Draft:
+        """Propose what `plan` takes of the sources' offers, until a source fails.
+
+        Proposals before a failure stay. Whether a row can be computed may depend on them, so a
+        draft without them would be biased; it depends on no later token, so the draft may end.
+        """
+        self.failure = None
+        if not plan.budget:
+            return Draft()
+        for source in self.sources.values():
+            source.read(tokens)
+        context, proposals = list(tokens), list[Proposal]()
+        try:
+            while new := self._next(context, plan, warp, draw):
+                proposals += new
+                context += (proposal.token for proposal in new)
+        except DraftFailed as error:
+            self.failure = error
+        for source in self.sources.values():
+            source.remember(tokens, proposals)
+        return Draft(tuple(proposals))
+
+    def _next(self, context: list[int], plan: Plan, warp: Warp, draw: Draw) -> list[Proposal]:
+        offers = [self._offer(source, context, plan.budget) for source in self.sources.values()]
+        match plan.next([offer for offer in offers if offer]) if plan.budget > 0 else None:
+            case Run(name, tokens, buckets):
+                return [
+                    Proposal(token, one_hot(token), name, bucket)
+                    for token, bucket in zip(tokens, buckets, strict=True)
+                ]
+            case Rows(name) as rows:
+                source = self.sources[name]
+                draft_warp = constrained_draft(warp, self._mask, context, source.indices)
+                row, bucket = source.row(context, draft_warp)
+                if not len(row.ids):  # the draft lacks every token that the constraint allows
+                    return []
+                if plan.include(rows, bucket):
+                    return [Proposal(draw(row, len(context)), row, name, bucket)]
+        return []
+
+    def _offer(self, source: Source, context: list[int], budget: int) -> Offer | None:
+        """Return a source's offer, a run up to the first token that the constraint forbids."""
+        offer = source.offer(context, budget)
+        if self._mask is None or not isinstance(offer, Run):
+            return offer
+        fits = self._mask.fitting(context, offer.tokens)
+        return offer.first(fits) if fits else None

@@ -8,7 +8,7 @@ import numpy as np
 
 from assistant.decoding.model import DraftFailed, Logits, Model
 from assistant.decoding.row import Ids, Row
-from assistant.decoding.sources.draft import Rows
+from assistant.decoding.sources.draft import Rows, Source
 from assistant.decoding.warp import Warp
 
 
@@ -107,7 +107,7 @@ def restart_options(longest: int) -> list[PrefillOption]:
     return [PrefillOption(length, length) for length in lengths]
 
 
-class ModelSource:
+class ModelSource(Source):
     """Propose by autoregressive sampling from `model`, warped like the target.
 
     Of a text that is new to it, the model evaluates only the last tokens, at most `window`. That
@@ -152,7 +152,7 @@ class ModelSource:
         self._start = max(0, len(tokens) - context)
 
     def indices(self, ids: Ids) -> Ids:
-        """Return the indices of the target's tokens in the logits that a warp is given."""
+        """Return the indices of the target's tokens among those that both models have."""
         return self._mapping.indices_of_shared(ids)
 
     def seen(self, tokens: Sequence[int]) -> list[int]:

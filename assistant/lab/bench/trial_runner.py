@@ -25,7 +25,7 @@ from assistant.request import EngineArgs
 from models.errors import Cancelled, ContextFull, ModelError
 
 
-class FrequencySource:
+class FrequencySource(Source):
     """Propose by how often each token followed the last `context` tokens in the conversation.
 
     A bigram model has a context of one token, a unigram model has none.
@@ -68,16 +68,13 @@ class FrequencySource:
         return tuple(tokens[max(0, index - self._context) : index])
 
 
-class RandomSource:
+class RandomSource(Source):
     """Propose any token of the vocabulary, all equally likely."""
 
     name = "random"
 
     def __init__(self, n_vocab: int) -> None:
         self._row = Row(everything(n_vocab), np.full(n_vocab, 1 / n_vocab))
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Do nothing: there is nothing to learn."""
 
     def offer(self, tokens: Sequence[int], limit: int) -> Rows | None:
         """Offer a row, always."""

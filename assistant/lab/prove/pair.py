@@ -9,8 +9,7 @@ from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.loops import Round
 from assistant.decoding.model import Logits, Model
 from assistant.decoding.rules.rule import Rule
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.draft import Cascade, Source
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
 from assistant.engine.reply import Assistant

@@ -14,8 +14,7 @@ from assistant.decoding.loops import Rejected, Sampled
 from assistant.decoding.model import Logits, Model, most_proposals
 from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Rule
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Source
+from assistant.decoding.sources.draft import Cascade, Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.warp import Warp, warp, warped
 from assistant.engine.control import Control

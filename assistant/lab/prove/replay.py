@@ -19,9 +19,8 @@ import numpy as np
 
 from assistant.decoding.loops import autoregressive
 from assistant.decoding.model import Logits, Model
-from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.rules.rule import Rule, TokenRule
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.rules.rule import Rule
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.warp import warped
 from assistant.engine.batch_check import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.engine.control import Control
@@ -58,8 +57,8 @@ class Way(NamedTuple):
 
     @property
     def rule(self) -> Rule:
-        """The rule by which the target draws alone."""
-        return TokenRule(np.random.default_rng(0)) if self.seed is None else CoupledRule(self.seed)
+        """The rule of the answer, and by which the target draws alone."""
+        return rule_of(Request((), seed=self.seed))
 
 
 def ways(pair: ProvedPair) -> tuple[Way, Way, Way]:
@@ -77,8 +76,8 @@ def written(
 ) -> DecodedText:
     """Continue a text as a chat does, with all its sources; or by ArS, the target `alone`."""
     target, warp, tokens = RecordingModel(pair.target), warped(way.sampling), text.tokens
-    rule, drafter = rule_of(Request((), seed=way.seed)), Cascade(*pair.sources)
-    chat = decoded(target, drafter, tokens, length, rule, way.policy, warp)
+    drafter = Cascade(*pair.sources)
+    chat = decoded(target, drafter, tokens, length, way.rule, way.policy, warp)
     ars = islice(autoregressive(target, tokens, warp, way.rule), length)
     for round_ in ars if alone else chat:
         text.add(round_, target.rows)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from assistant.decoding.model import Logits
-from assistant.engine.profile import Profile, TimedModel
+from assistant.engine.profile import Profile
 from models.base import common_prefix
 from models.errors import Cancelled
 
@@ -64,8 +65,8 @@ class SimulatedModel:
 
 
 def prepared(
-    target: TimedModel,
-    draft: TimedModel | None = None,
+    target: Any,
+    draft: Any = None,
     folder: Path | None = None,
     clock: Callable[[], float] = perf_counter,
 ) -> Profile:

@@ -89,11 +89,8 @@ def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there():
     assert begun.stop is Stop.STOP_TOKEN
     assert [token.id for token in decoded.tokens] == [0, 1, END]
     finished = finish(begun)
-    assert finished.text == "ab"
-    assert finished.token_ids == (0, 1)
-    assert finished.stats.generated_tokens == 3
-    assert finished.stats.accepted == 3
-    assert finished.stats.tested == 3
+    assert (finished.text, finished.token_ids, finished.stats.generated_tokens) == ("ab", (0, 1), 3)
+    assert (finished.stats.accepted, finished.stats.tested) == (3, 3)
 
 
 def test_a_stop_token_within_a_thought_ends_the_answer_there():
@@ -145,8 +142,7 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
     assert stats.accepted == origins.count(Origin.DRAFT) == 3
     assert stats.drafted == 2 + 3 + 2
     assert stats.tested == stats.accepted + origins.count(Origin.RESIDUAL)
-    assert stats.rounds == 4
-    assert stats.lookahead_counts == {0: 1, 2: 2 - 0, 3: 1}
+    assert (stats.rounds, stats.lookahead_counts) == (4, {0: 1, 2: 2, 3: 1})
     assert stats.acceptance_rate == 3 / 5
     assert stats.tokens_per_eval == 7 / 4
 
@@ -198,8 +194,7 @@ def test_tests_are_counted_by_place_and_by_source():
     for round_ in (sps(0), sps(1, 2, 3), sps(4, 5, rejected=True, proposed=3)):
         begun.add(round_)
     stats = finish(begun).stats
-    assert stats.positions == (Tally(2, 2), Tally(2, 1))
-    assert stats.sources == {"model": Tally(4, 3)}
+    assert (stats.positions, stats.sources) == ((Tally(2, 2), Tally(2, 1)), {"model": Tally(4, 3)})
     assert stats.acceptance_rate == stats.sources["model"].rate == 3 / 4
 
 

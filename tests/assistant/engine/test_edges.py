@@ -17,7 +17,7 @@ from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import warp
 from assistant.engine.control import Control

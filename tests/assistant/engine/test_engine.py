@@ -1,12 +1,15 @@
 """`Engine`: jobs in order, their events, and its thread, which no failure ends."""
 
 from dataclasses import replace
+from functools import partial
+from queue import SimpleQueue
 
 import pytest
 
 from assistant.engine import prompt_cache
+from assistant.engine.engine import HANDLERS, Engine
 from assistant.engine.profile import newest
-from assistant.events import Decoded, Failed, Finished, Prepared
+from assistant.events import Decoded, Failed, Finished, Prepared, Ready
 from assistant.request import EngineArgs
 from models.files.snapshots import folder
 from models.native.model import NativeModel
@@ -15,7 +18,7 @@ from tests.assistant.process.event_log import EventLog, ask
 from tests.assistant.process.event_log import in_process as running
 from tests.engine import ENGINE
 from tests.in_process_engine import BlockingEngine, InProcessEngine
-from tests.patience import until
+from tests.patience import WAIT_S, until
 
 
 def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(setup, tmp_path):
@@ -76,15 +79,54 @@ def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
 
 def test_a_bug_in_an_answer_is_reported_and_does_not_end_the_thread(setup):
     with running(load=setup) as (engine, received):
-        real = engine.inside._state.assistant.reply
-        engine.inside._state.assistant.reply = lambda *_: 1 // 0
+        assistant = engine.process.engine._state.assistant
+        real, assistant.reply = assistant.reply, lambda *_: 1 // 0
         engine.submit(ask())
         failed = received.end()
         assert isinstance(failed, Failed)
         assert "bug" in failed.message
-        engine.inside._state.assistant.reply = real
+        assistant.reply = real
         engine.submit(ask())
         assert isinstance(received.end(), Finished)
+
+
+def test_an_end_that_cannot_be_sent_is_a_bug_and_not_a_silence():
+    sent = SimpleQueue[object]()
+
+    def send(number: int, event: object, last: bool) -> None:
+        if not isinstance(event, Failed):
+            raise TypeError("not a plain value")
+        sent.put(event)
+
+    engine = Engine(send, {str: lambda job, state: state})
+    engine.submit(1, "a job")
+    assert sent.get(timeout=WAIT_S).kind == "Bug"
+    engine.close()
+
+
+def test_the_state_of_a_handler_stays_until_models_are_freed(setup):
+    class Opened:
+        def __init__(self, state):
+            self.closed = False
+
+        def close(self):
+            self.closed = True
+
+    handlers = {**HANDLERS, str: lambda job, state: state.get_or_create(Opened)}
+    received = EventLog()
+    engine = BlockingEngine(partial(InProcessEngine, handlers), received.emit)
+    try:
+        for job in ("a job", "another", setup, "one more"):
+            engine.submit(job)
+        first, second = received.until(Opened), received.until(Opened)
+        received.until(Ready)
+        assert first is second
+        assert first.closed
+        third = received.until(Opened)
+        assert not third.closed
+    finally:
+        engine.close()
+    assert third.closed
 
 
 def snapshots():

@@ -38,8 +38,7 @@ def test_a_thought_is_closed_at_its_budget_and_the_answer_follows(assistant):
 
 def test_without_a_budget_the_thought_goes_on_and_off_means_none(assistant):
     end, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
-    assert end.text == ""
-    assert end.stats.thought_tokens == 40
+    assert (end.text, end.stats.thought_tokens) == ("", 40)
     off, _ = answer(assistant, replace(REQUEST, thinking="off", thinking_budget=None))
     assert off.thought == ""
     assert off.text
@@ -60,8 +59,7 @@ def test_a_stop_string_in_a_thought_stops_nothing(assistant):
     whole, _ = answer(assistant, REQUEST)
     letter = next(each for each in whole.text if each in whole.thought)
     cut, _ = answer(assistant, replace(REQUEST, stop_strings=(letter,)))
-    assert cut.thought == whole.thought
-    assert cut.text == whole.text[: whole.text.index(letter)]
+    assert (cut.thought, cut.text) == (whole.thought, whole.text[: whole.text.index(letter)])
 
 
 def test_options_of_thinking_are_warned_about_on_a_model_without_it(opened, tmp_path):

@@ -38,8 +38,7 @@ from assistant.request import (
 from assistant.service import EventStream
 from assistant.stats import Stats
 from models.errors import OtherEngine
-from tests.assistant.process.event_log import LONG, ask, running, unread_stream
-from tests.assistant.process.fakes.toy import TOY, Toy, Toyed
+from tests.assistant.process.event_log import LONG, ask, unread_stream
 from tests.patience import WAIT_S
 
 JOBS = 60
@@ -138,14 +137,6 @@ async def test_one_worker_is_started_however_many_ask_for_it(setup: EngineArgs, 
     await engine.close()
     await engine.start()
     assert [worker.closed for worker in engine.workers] == [True]
-
-
-def test_an_end_that_cannot_be_said_is_a_bug_and_not_a_silence() -> None:
-    with running(protocol=TOY) as (engine, received):
-        engine.submit(Toy(""))
-        assert received.until(Failed).kind == "Bug"
-        engine.submit(Toy("draft"))
-        received.until(Toyed)
 
 
 @pytest.mark.parametrize("deaths", [0, 3])

@@ -111,7 +111,7 @@ def test_closing_ends_any_job(both: Both, setup: EngineArgs, slow: EngineArgs, a
         engine.submit(job)
     if at == "answering":
         received.until(Decoded)
-    engine.close_service()
+    engine.close_process()
     received.emit = lambda event: None
     engine.submit(ask())  # to nobody
     engine.cancel()

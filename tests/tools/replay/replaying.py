@@ -5,17 +5,16 @@ whatever window it is, and what it would say after another source's wrong token 
 same place of the answer. All that is equal before and after a change of the rounds.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.costs import Costs
+from assistant.decoding.lookahead.costs import Costs, Curve
 from assistant.decoding.loops import Round
 from assistant.decoding.row import Row
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import Warp, warp
@@ -46,20 +45,11 @@ MACHINES: dict[str, tuple[Seconds, Seconds]] = {  # measured, except the GPU
 }
 
 
-def interpolated(seconds: Seconds, tokens: int) -> float:
-    """Return the seconds of an evaluation, on straight lines through those that are known."""
-    known = sorted(seconds)
-    high = known[min(max(bisect_right(known, tokens), 1), len(known) - 1)]
-    low = known[known.index(high) - 1]
-    slope = (seconds[high] - seconds[low]) / (high - low)
-    return seconds[low] + slope * (tokens - low)
-
-
 @dataclass
 class ReplayModel:
     """A model whose evaluations take what a machine takes, and whose rows `rows_after` gives."""
 
-    seconds: Seconds
+    seconds: Curve
     machine: "Machine"
     rows_after: Callable[[Sequence[int]], Row] | None = None
     cached_tokens: list[int] = field(default_factory=list)
@@ -74,7 +64,7 @@ class ReplayModel:
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
         """Return rows of the answer; they are warped already."""
         if new := len(tokens) - min(self.cached(tokens), len(tokens) - rows):
-            took = interpolated(self.seconds, new)
+            took = self.seconds(new)
             self.busy_s += took
             self.machine.now += took
         self.cached_tokens = list(tokens)
@@ -183,8 +173,8 @@ def replayed(
     answer, machine = warped.answer, Machine()
     verify, reading = costs
     tokens = list(answer.prompt)
-    target: Any = ReplayModel(verify, machine, warped.target, tokens[:-1])
-    draft: Any = ReplayModel(reading, machine)
+    target: Any = ReplayModel(Curve(verify), machine, warped.target, tokens[:-1])
+    draft: Any = ReplayModel(Curve(reading), machine)
     tables = bundled(catalog.VOCABULARIES[catalog.DEFAULT.target.name])
     sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, *tables)
     drafter = Cascade(*sources, ReplaySource(draft, warped.draft))

@@ -9,7 +9,7 @@ import numpy as np
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.model import Model
 from assistant.decoding.rules.block import BlockRule
-from assistant.decoding.sources.cascade import Cascade
+from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control

@@ -59,8 +59,7 @@ def test_a_row_of_a_poor_bucket_ends_the_draft_before_a_token_is_drawn():
     plan = weighing(FLAT)
     assert plan.next([Rows("model")])
     assert not plan.include(Rows("model"), 0)
-    assert plan.prospect.proposed == 0
-    assert plan.reads == [0]
+    assert (plan.prospect.proposed, plan.reads) == (0, [0])
 
 
 def test_an_offer_that_does_not_pay_is_not_taken():

@@ -14,15 +14,14 @@ from assistant.decoding.loops import autoregressive, speculative_round
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules import coupled
 from assistant.decoding.rules.coupled import BLOCK, CoupledRule
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft, Rows
+from assistant.decoding.sources.draft import Cascade, Draft, Rows
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.lab.bench.trial_runner import RandomSource
 from tests.assistant.chi_square import agrees
 from tests.exact.exact_rows import keep_all
-from tests.exact.random_plan import Parrot, Whims
+from tests.exact.planners import Whims
 from tests.exact.toy import Toy, best_two, repeats_halved
-from tests.exact.toy_sources import modelled
+from tests.exact.toy_sources import Parrot, modelled
 
 LENGTH = 24
 ROW = Row(np.array([3, 17, 99, 4_000, 150_000]), np.array([0.5, 0.25, 0.15, 0.07, 0.03]))

@@ -6,8 +6,7 @@ import pytest
 
 from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.rules.coupled import CoupledRule
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Run, Source
+from assistant.decoding.sources.draft import Cascade, Run, Source
 from assistant.engine.control import Control
 from assistant.engine.rounds import Policy, Rounds
 from models.errors import UsageError

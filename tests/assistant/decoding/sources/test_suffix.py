@@ -98,8 +98,7 @@ def test_where_different_tokens_followed_the_latest_counts_if_the_repetition_is_
     assert offered([1, 2, 3, 1, 2, 4, 1, 2]) is None
     same = [*range(10, 10 + UNMISTAKABLE)]
     run = offered([*same, 1, *same, 2, *same], budget=2)
-    assert run.tokens == (2, same[0])
-    assert run.buckets == (0, match_bucket(match(UNMISTAKABLE + 1)))
+    assert (run.tokens, run.buckets) == ((2, same[0]), (0, match_bucket(match(UNMISTAKABLE + 1))))
 
 
 @settings(max_examples=200)

@@ -4,8 +4,7 @@ import pytest
 
 from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.row import one_hot
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Proposal
+from assistant.decoding.sources.draft import Cascade, Proposal
 from assistant.decoding.sources.suffix import SuffixSource, TailSource, tail_bucket
 
 CONTEXT = [8, 9]

@@ -10,8 +10,7 @@ import numpy as np
 from assistant.decoding.row import Row
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule, Verdict, residual
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft, Source
+from assistant.decoding.sources.draft import Cascade, Draft, Source
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.warp import warped
 from assistant.lab.protocol import Check

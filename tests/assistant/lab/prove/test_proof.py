@@ -7,8 +7,7 @@ import pytest
 
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import Verdict
-from assistant.decoding.sources.cascade import Cascade
-from assistant.decoding.sources.draft import Draft
+from assistant.decoding.sources.draft import Cascade, Draft
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
 from assistant.lab.protocol import Check, Layer, Measuring, Prove
@@ -219,8 +218,7 @@ def test_a_parting_is_explained_by_noise_alone(pair, noise, note):
     alone.rows[place] = alone.rows[place] + 0.3
     check = compared(pair, way, "a task", alone, text, noise)
     assert (check.holds, check.note) == (not note, note)
-    assert check.figures["parting"] == 5
-    assert check.figures["off"] == pytest.approx(0.3, rel=1e-3)
+    assert (check.figures["parting"], check.figures["off"]) == (5, pytest.approx(0.3, rel=1e-3))
 
 
 def one_too_many(tokens):
