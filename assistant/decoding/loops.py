@@ -96,22 +96,14 @@ def speculative_round(
 
 
 def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
-    origins = (Origin.DRAFT,) * verdict.accepted + (_origin(draft, verdict),)
-    proposals = (*draft.proposals, None)
+    accepted, proposals = verdict.accepted, (*draft.proposals, None)
+    # The coupled rule draws from the target's own row even after a rejection.
+    own = not len(draft.rows[accepted].ids) or verdict.row is verdict.target_rows[accepted]
+    origins = (Origin.DRAFT,) * accepted + (Origin.TARGET if own else Origin.RESIDUAL,)
     return tuple(
         Sampled(token, origins[i], verdict.target_rows[i], proposals[i], *_test(verdict, i))
         for i, token in enumerate(new)
     )
-
-
-def _origin(draft: Draft, verdict: Verdict) -> Origin:
-    """Return the origin of the token after the accepted ones.
-
-    The coupled rule draws it from the target's own row, even after a rejection.
-    """
-    i = verdict.accepted
-    own = not len(draft.rows[i].ids) or verdict.row is verdict.target_rows[i]
-    return Origin.TARGET if own else Origin.RESIDUAL
 
 
 def _rejected(draft: Draft, verdict: Verdict) -> tuple[Rejected, ...]:

@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from assistant.decoding.model import Logits
+from assistant.decoding.model import Model
 from assistant.engine.profile import Profile
 from models.base import common_prefix
 from models.errors import Cancelled
 
 
-class SimulatedModel:
+class SimulatedModel(Model):
     """Evaluate what the cache lacks in `kernel(tokens, depth)` seconds, and `noise()`."""
 
-    n_vocab = 11
-    busy_s = 0.0
     seconds_per_token: float | None = None
-    rollback: int | None = None
-    committed = 0
+    n_vocab = 11
 
     def __init__(
         self,
@@ -37,31 +34,35 @@ class SimulatedModel:
         self.conditions, self.can_roll_back = conditions, can_roll_back
         self.max_rows, self.n_ctx = max_rows, n_ctx
         self.stop_after: int | None = None
+        self.cached_tokens: list[int] = []
         self._kernel, self._noise = kernel, noise
-        self._tokens: list[int] = []
 
     def clock(self) -> float:
         return self.now
 
-    @property
-    def cached_tokens(self) -> list[int]:
-        return self._tokens
-
     def cached(self, tokens: Sequence[int]) -> int:
-        return common_prefix(self._tokens, tokens)
+        return common_prefix(self.cached_tokens, tokens)
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Logits:
+    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
         assert rows <= min(self.max_rows, len(tokens))
         assert len(tokens) <= self.n_ctx
         depth = min(self.cached(tokens), len(tokens) - rows)
         width = len(tokens) - depth
-        self._tokens = list(tokens)
+        self.cached_tokens = list(tokens)
         if width:
             self.widths.append(width)
-            self.now += self._kernel(width, depth) + self._noise()
+            took = self._kernel(width, depth) + self._noise()
+            self.now += took
+            self.busy_s += took
         if self.stop_after is not None and len(self.widths) > self.stop_after:
             raise Cancelled
-        return np.zeros((rows, self.n_vocab), np.float32)
+        return self.rows_after(
+            [tokens[:end] for end in range(len(tokens) - rows + 1, len(tokens) + 1)]
+        )
+
+    def rows_after(self, texts: Sequence[Sequence[int]]) -> Any:
+        """Return the row that follows each of some texts."""
+        return np.zeros((len(texts), self.n_vocab), np.float32)
 
 
 def prepared(

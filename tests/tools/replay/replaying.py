@@ -6,7 +6,7 @@ same place of the answer. All that is equal before and after a change of the rou
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from assistant.decoding.lookahead.acceptance import Acceptance
@@ -24,6 +24,7 @@ from assistant.engine.sources.ngram import NgramSource
 from assistant.engine.sources.ngram_store import bundled
 from models import catalog
 from models.base import common_prefix
+from tests.assistant.engine.simulated_model import SimulatedModel
 from tests.tools.replay.recording import OFF, Answer, CutRows
 
 Seconds = Mapping[int, float]  # of an evaluation, by its tokens
@@ -46,37 +47,35 @@ MACHINES: dict[str, tuple[Seconds, Seconds]] = {  # measured, except the GPU
 
 
 @dataclass
-class ReplayModel:
-    """A model whose evaluations take what a machine takes, and whose rows `rows_after` gives."""
-
-    seconds: Curve
-    machine: "Machine"
-    rows_after: Callable[[Sequence[int]], Row] | None = None
-    cached_tokens: list[int] = field(default_factory=list)
-    n_ctx, n_vocab, max_rows, can_roll_back, committed = 8192, 1, 32, True, 0
-    rollback: int | None = None
-    busy_s: float = 0.0
-
-    def cached(self, tokens: Sequence[int]) -> int:
-        """Return how many leading tokens are known."""
-        return common_prefix(self.cached_tokens, tokens)
-
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
-        """Return rows of the answer; they are warped already."""
-        if new := len(tokens) - min(self.cached(tokens), len(tokens) - rows):
-            took = self.seconds(new)
-            self.busy_s += took
-            self.machine.now += took
-        self.cached_tokens = list(tokens)
-        ends = range(len(tokens) - rows + 1, len(tokens) + 1)
-        return [self.rows_after(tokens[:end]) for end in ends] if self.rows_after else []
-
-
-@dataclass
 class Machine:
     """A clock that evaluations move."""
 
     now: float = 0.0
+
+
+class ReplayModel(SimulatedModel):
+    """A model whose evaluations take what a machine takes, and whose rows `row_after` gives."""
+
+    n_vocab = 1  # its rows are not made of logits
+
+    def __init__(
+        self,
+        seconds: Seconds,
+        machine: Machine,
+        row_after: Callable[[Sequence[int]], Row] | None = None,
+    ) -> None:
+        curve = Curve(seconds)
+
+        def evaluate(width: int, depth: int) -> float:
+            machine.now += curve(width)
+            return curve(width)
+
+        super().__init__(evaluate, n_ctx=8192)
+        self._row_after = row_after
+
+    def rows_after(self, texts: Sequence[Sequence[int]]) -> Any:
+        """Return rows of the answer; they are warped already."""
+        return [self._row_after(tokens) for tokens in texts] if self._row_after else []
 
 
 class ReplaySource(ModelSource):
@@ -173,8 +172,9 @@ def replayed(
     answer, machine = warped.answer, Machine()
     verify, reading = costs
     tokens = list(answer.prompt)
-    target: Any = ReplayModel(Curve(verify), machine, warped.target, tokens[:-1])
-    draft: Any = ReplayModel(Curve(reading), machine)
+    target = ReplayModel(verify, machine, warped.target)
+    target.cached_tokens = tokens[:-1]
+    draft = ReplayModel(reading, machine)
     tables = bundled(catalog.VOCABULARIES[catalog.DEFAULT.target.name])
     sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, *tables)
     drafter = Cascade(*sources, ReplaySource(draft, warped.draft))

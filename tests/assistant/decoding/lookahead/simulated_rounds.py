@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.model import Model
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
 from assistant.engine.rounds import PlannedRound, Policy, Rounds
-from models.base import common_prefix
 from tests.assistant.engine.counting_target import greedy
+from tests.assistant.engine.simulated_model import SimulatedModel
 
 VOCABULARY = 3000
 WRONG, UNSURE = VOCABULARY - 2, VOCABULARY - 1
@@ -101,31 +100,25 @@ class Text:
         return WRONG, self.bucket(False)
 
 
-class SimulatedModel(Model):
+class TextModel(SimulatedModel):
     """A model with the times of a machine and the logits of a text."""
 
-    n_ctx, n_vocab, max_rows = 8192, VOCABULARY, 32
+    n_vocab = VOCABULARY
 
     def __init__(self, role: str, machine: Machine, text: Text) -> None:
-        self._role, self._machine = role, machine
-        self._next = text.target if role == "target" else text.draft
-        self.cached_tokens: list[int] = []
+        is_target = role == "target"
+        seconds = machine.costs.verify if is_target else machine.costs.draft
 
-    def cached(self, tokens: Sequence[int]) -> int:
-        """Return how many leading tokens are known."""
-        return common_prefix(self.cached_tokens, tokens)
+        def evaluate(width: int, depth: int) -> float:
+            return machine.evaluate(seconds(width), is_target and width == 1)
 
-    def logits(self, tokens: Sequence[int], rows: int = 1) -> np.ndarray:
-        """Return rows of logits, as `assistant.decoding.model.Model` says."""
-        tokens = list(tokens)
-        if new := len(tokens) - min(self.cached(tokens), len(tokens) - rows):
-            costs, is_target = self._machine.costs, self._role == "target"
-            seconds = costs.verify(new) if is_target else costs.draft(new)
-            self.busy_s += self._machine.evaluate(seconds, is_target and new == 1)
-        self.cached_tokens = tokens
-        logits = np.zeros((rows, VOCABULARY), np.float32)
-        for i, row in enumerate(logits):
-            token, margin = self._next(tokens[: len(tokens) - rows + 1 + i])
+        super().__init__(evaluate, n_ctx=8192)
+        self._next = text.target if is_target else text.draft
+
+    def rows_after(self, texts: Sequence[Sequence[int]]) -> np.ndarray:
+        logits = np.zeros((len(texts), VOCABULARY), np.float32)
+        for row, tokens in zip(logits, texts, strict=True):
+            token, margin = self._next(tokens)
             row[token], row[UNSURE] = 20.0, 20.0 - GAPS[margin]
         return logits
 
@@ -152,7 +145,7 @@ class Outcome:
 
 def answered(controller, machine: Machine, text: Text, **options):
     """Decode an answer, of which the controller does not know the length."""
-    target, draft = (SimulatedModel(role, machine, text) for role in ("target", "draft"))
+    target, draft = (TextModel(role, machine, text) for role in ("target", "draft"))
     tokens = text.tokens[: text.prompt]
     target.cached_tokens = tokens[:-1]
     model = ModelSource(draft, VocabularyMapping.by_number(VOCABULARY, VOCABULARY))
