@@ -21,7 +21,7 @@ from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder, Figures
 from assistant.engine.control import Control
 from assistant.engine.prompt_cache import PromptCache
-from assistant.engine.rounds import PlannedRound, Policy, Rounds, prefill, prefill_draft
+from assistant.engine.rounds import PlannedRound, Rounds, prefill, prefill_draft
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
@@ -167,7 +167,8 @@ class Assistant:
             Cascade(*sources, mask=mask),
             rule_of(request),
             warp_of(request, control),
-            Policy(control, self.controller),
+            control,
+            self.controller,
             mask=mask,
             forced=forced,
             is_suggestion=bool(prompt.context),

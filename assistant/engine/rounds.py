@@ -1,7 +1,6 @@
 """The rounds of an answer: each is planned, drafted, verified and observed."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import NamedTuple
 
@@ -17,57 +16,13 @@ from assistant.decoding.sources.model import ModelSource, PrefillOption
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
 from assistant.events import Prefilled, Role, Warned
+from assistant.request import Mode
 from models.errors import Cancelled, ModelError, UsageError
 
 FIXED_LOOKAHEAD = 3  # where nothing was measured: verify width 4
 PREFILL_CHUNK = 256  # tokens between two reports of progress
 LATE_CONTEXT = 128  # tokens that a draft reads when it is loaded during an answer
 SILENT_PREFILL = 64  # shorter prefills of a draft are not reported
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """Makes the plan of each round.
-
-    Without a controller, costs on this machine are unknown: mode auto decodes by ArS, and SpS
-    proposes `FIXED_LOOKAHEAD` tokens.
-    """
-
-    control: Control
-    controller: Controller | None
-
-    @property
-    def is_free(self) -> bool:
-        """Whether the controller may decide to propose nothing."""
-        return self.control.mode == "auto" and self.control.lookahead is None
-
-    def plan(self, budget: int, recomputed: int = 0) -> RoundPlan:
-        """Return the plan of the next round, which may propose `budget` tokens.
-
-        `recomputed` is as in `ThroughputPlan`.
-        """
-        mode, lookahead = self.control.mode, self.control.lookahead  # both may change meanwhile
-        if mode == "ars":
-            return FixedPlan(0, Reason.ARS)
-        if lookahead is not None:
-            return FixedPlan(min(lookahead, budget), Reason.CHOSEN)
-        if self.controller:
-            return self.controller.plan(budget, int(mode == "sps"), recomputed)
-        if mode == "sps":
-            return FixedPlan(min(FIXED_LOOKAHEAD, budget), Reason.SPS)
-        return FixedPlan(0, Reason.UNMEASURED)
-
-    def next_prefill(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
-        """Return the prefill of the draft model to run now; None for none.
-
-        The first of the `options` keeps its window; `more` tokens may still be decoded.
-        """
-        if self.control.mode == "ars":
-            return None
-        if not self.is_free:
-            first = options[0]
-            return first if first.pending > SHORT and self.control.lookahead != 0 else None
-        return self.controller.next_prefill(options, more) if self.controller else None
 
 
 class PlannedRound(NamedTuple):
@@ -81,11 +36,16 @@ class PlannedRound(NamedTuple):
 class Rounds:
     """Decode an answer; each round appends to its tokens.
 
+    The user's mode and lookahead decide what a round proposes, or the controller. Without one,
+    costs on this machine are unknown: mode auto decodes by ArS, and SpS proposes `FIXED_LOOKAHEAD`
+    tokens.
+
     Args:
         tokens: the prompt, and then the answer as well.
         drafter: proposes. A draft model that fails is removed from it.
         warp: how logits become rows, before a constraint and forced tokens.
-        policy: makes the plan of each round.
+        control: mode and lookahead, which may change meanwhile.
+        controller: weighs proposals.
         mask: of the answer's constraint; None without one.
         forced: returns the token that must come next, if any; see `ThoughtReader.forced`.
         answer_start: index of the answer's first token, by default the end of `tokens`. The first
@@ -103,7 +63,8 @@ class Rounds:
         drafter: Cascade,
         rule: Rule,
         warp: Warp,
-        policy: Policy,
+        control: Control,
+        controller: Controller | None = None,
         *,
         mask: Mask | None = None,
         forced: Forced | None = None,
@@ -114,14 +75,14 @@ class Rounds:
         clock: Clock = perf_counter,
     ) -> None:
         self._target, self._tokens, self._drafter, self._rule = target, tokens, drafter, rule
-        self._warp, self._policy, self._clock = warp, policy, clock
+        self._warp, self._clock = warp, clock
+        self._control, self._controller = control, controller
         self._target_warp = constrained(forcing(warp, forced), mask)
         self._answer_start = len(tokens) if answer_start is None else answer_start
         self._is_suggestion = is_suggestion
         self._limit = target.n_ctx if limit is None else min(limit, target.n_ctx)
-        if policy.controller:
-            repeats = target.rollback == 0
-            policy.controller.begin(is_suggestion and not is_predicted, repeats, clock)
+        if controller:
+            controller.begin(is_suggestion and not is_predicted, target.rollback == 0, clock)
 
     def __iter__(self) -> Iterator[PlannedRound | Prefilled | Warned]:
         """Yield rounds, progress of the draft's prefill and warnings, until the limit is reached.
@@ -132,9 +93,9 @@ class Rounds:
             UsageError: the constraint allows none of the model's tokens.
         """
         while len(self._tokens) < self._limit:
-            if self._policy.control.cancel.raised:
+            if self._control.cancel.raised:
                 raise Cancelled
-            if not self._no_draft_reason():
+            if not self._no_draft_reason(self._control.mode):
                 try:
                     yield from self._prefill()
                 except DraftFailed as error:
@@ -144,9 +105,9 @@ class Rounds:
             if self._drafter.failure:
                 yield self._without_model(self._drafter.failure)
 
-    def _no_draft_reason(self) -> Reason | None:
+    def _no_draft_reason(self, mode: Mode) -> Reason | None:
         """Return why a round has no draft; None if it may have one."""
-        if self._policy.control.mode == "ars":
+        if mode == "ars":
             return Reason.ARS
         if not self._drafter.sources:
             return Reason.NO_SOURCE
@@ -154,7 +115,7 @@ class Rounds:
         return Reason.FIRST if is_first and not self._is_suggestion else None
 
     def _round(self) -> PlannedRound:
-        controller, draft_s, started = self._policy.controller, self._draft_s, self._clock()
+        controller, draft_s, started = self._controller, self._draft_s, self._clock()
         done = self._tokens[:-1]  # a target that rolls back in steps recomputes some of them
         recomputed = 0 if self._target.rollback is None else len(done) - self._target.cached(done)
         plan = self._plan(recomputed)
@@ -171,13 +132,25 @@ class Rounds:
         return PlannedRound(round_, controller.forecast(plan), logits)
 
     def _plan(self, recomputed: int) -> RoundPlan:
-        if reason := self._no_draft_reason():
+        mode, lookahead = self._control.mode, self._control.lookahead  # both may change meanwhile
+        if reason := self._no_draft_reason(mode):
             return FixedPlan(0, reason)
         left = self._limit - len(self._tokens) - 1  # the round adds one token itself
         budget = max(0, min(most_proposals(self._target), left))
-        return self._policy.plan(budget, recomputed)
+        if lookahead is not None:
+            return FixedPlan(min(lookahead, budget), Reason.CHOSEN)
+        if self._controller:
+            return self._controller.plan(budget, int(mode == "sps"), recomputed)
+        if mode == "sps":
+            return FixedPlan(min(FIXED_LOOKAHEAD, budget), Reason.SPS)
+        return FixedPlan(0, Reason.UNMEASURED)
 
     # The draft model
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether the controller may decide to propose nothing."""
+        return self._control.mode == "auto" and self._control.lookahead is None
 
     @property
     def _model(self) -> ModelSource | None:
@@ -191,11 +164,11 @@ class Rounds:
 
     def needs_draft(self, after: int) -> bool:
         """Return whether a draft may propose now: after `after` tokens, unless SpS was chosen."""
-        control, answered = self._policy.control, len(self._tokens) - self._answer_start
+        control, answered = self._control, len(self._tokens) - self._answer_start
         may_end_first = self._limit - len(self._tokens) < after
         if control.mode == "ars" or control.lookahead == 0:
             return False
-        return not self._policy.is_free or (answered >= after and not may_end_first)
+        return not self._is_free or (answered >= after and not may_end_first)
 
     def add_draft(self, source: ModelSource) -> None:
         """Have a draft model propose from now on; it reads the last tokens first.
@@ -204,18 +177,17 @@ class Rounds:
             ModelError: it cannot evaluate them.
         """
         source.restart(self._tokens, LATE_CONTEXT)
-        prefill_draft(source, self._tokens[:-1], self._policy.controller)
+        prefill_draft(source, self._tokens[:-1], self._controller)
         self._drafter.sources[source.name] = source
 
     def _prefill(self) -> Iterator[Prefilled]:
-        """Prefill the draft model with the tokens it lacks, if the policy expects that to pay."""
-        source, tokens, policy = self._model, self._tokens, self._policy
+        """Prefill the draft model with the tokens it lacks, if that is expected to pay."""
+        source, tokens = self._model, self._tokens
         if source is None:
             return
         source.read(tokens)
-        more = self._limit - len(tokens)
         # A partial prefill is of no use, so it continues to its end, in chunks that are timed.
-        while option := policy.next_prefill(source.prefill_options(tokens), more):
+        while option := self._next_prefill(source.prefill_options(tokens)):
             source.restart(tokens, option.context)
             seen, before = source.seen(tokens[:-1]), self._draft_s
             start = source.model.cached(seen)
@@ -226,11 +198,22 @@ class Rounds:
             except ModelError as error:
                 raise DraftFailed(str(error)) from error
             finally:
-                if policy.controller and policy.is_free:
+                if self._controller and self._is_free:
                     count = source.model.cached(seen) - start
-                    policy.controller.observe_prefill(count, self._draft_s - before)
+                    self._controller.observe_prefill(count, self._draft_s - before)
             if source.model.cached(seen) == start:  # its context is full
                 return
+
+    def _next_prefill(self, options: Sequence[PrefillOption]) -> PrefillOption | None:
+        """Return the prefill of the draft model to run now; None for none.
+
+        The first of the `options` keeps its window.
+        """
+        if self._is_free:
+            more = self._limit - len(self._tokens)
+            return self._controller.next_prefill(options, more) if self._controller else None
+        is_wanted = self._control.mode != "ars" and self._control.lookahead != 0
+        return options[0] if is_wanted and options[0].pending > SHORT else None
 
     def _without_model(self, error: DraftFailed) -> Warned:
         """Remove a draft model that has failed; return the warning for the user."""

@@ -8,7 +8,7 @@ from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.engine.control import Control
-from assistant.engine.rounds import Policy, Rounds
+from assistant.engine.rounds import Rounds
 from tests.exact.exact_rows import exact_array, keep_all
 from tests.exact.toy import chain_rule
 
@@ -19,8 +19,8 @@ still = partial(Rounds, answer_start=0, clock=lambda: 0.0)
 
 def decoded(target, rule, drafter, tokens, length, plan=("sps", 2), warp=keep_all, **held):
     """Return the next tokens after `tokens`, and all that the rounds have yielded."""
-    start, policy, steps = len(tokens), Policy(Control(*plan), None), []
-    rounds = iter(still(target, tokens, drafter, rule, warp, policy, **held))
+    start, steps = len(tokens), []
+    rounds = iter(still(target, tokens, drafter, rule, warp, Control(*plan), **held))
     while len(tokens) < start + length:
         steps.append(next(rounds))
     return tuple(tokens[start:][:length]), steps

@@ -9,7 +9,7 @@ import pytest
 from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.control import Control
-from assistant.engine.rounds import PlannedRound, Policy
+from assistant.engine.rounds import PlannedRound
 from assistant.events import Warned
 from models.native.model import NativeModel
 from models.native.weights import Weights
@@ -55,8 +55,7 @@ def test_the_mode_may_change_in_every_round_by_what_was_said(rule):
 
     def run(rng):
         tokens, control = list(START), Control("sps", 2)
-        policy, drafter = Policy(control, None), modelled(Toy(3, 8))
-        rounds = iter(still(target, tokens, drafter, rule(rng), keep_all, policy))
+        rounds = iter(still(target, tokens, modelled(Toy(3, 8)), rule(rng), keep_all, control))
         while len(tokens) < len(START) + 3:
             lookaheads.add(next(rounds).round.proposed)
             control.mode = "sps" if sum(tokens) % 2 else "ars"

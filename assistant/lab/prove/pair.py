@@ -13,7 +13,7 @@ from assistant.decoding.sources.draft import Cascade, Source
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
 from assistant.engine.reply import Assistant
-from assistant.engine.rounds import PlannedRound, Policy, Rounds
+from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.request import Message, Sampling
 
 EVALUATION_S = 1000.0
@@ -43,10 +43,10 @@ class ProvedPair:
         return DecodedText(list(prompt), len(prompt))
 
 
-def auto_policy() -> Policy:
-    """Return the policy of mode auto, on the imagined machine."""
+def imagined_controller() -> Controller:
+    """Return a controller of mode auto, on the imagined machine."""
     costs = Costs({1: EVALUATION_S, 32: EVALUATION_S}, {1: EVALUATION_S / 25, 512: EVALUATION_S})
-    return Policy(Control("auto"), Controller(costs))
+    return Controller(costs)
 
 
 def decoded(
@@ -55,8 +55,9 @@ def decoded(
     tokens: list[int],
     length: int,
     rule: Rule,
-    policy: Policy,
     warp: Warp,
+    control: Control,
+    controller: Controller | None = None,
     has_begun: bool = False,
 ) -> Iterator[Round]:
     """Yield the rounds by which a chat continues `tokens` by `length` more.
@@ -65,7 +66,7 @@ def decoded(
     """
     start, limit = 0 if has_begun else len(tokens), len(tokens) + length
     rounds = Rounds(
-        target, tokens, drafter, rule, warp, policy,
+        target, tokens, drafter, rule, warp, control, controller,
         answer_start=start, limit=limit, clock=target.clock,
     )  # fmt: skip
     return (step.round for step in rounds if isinstance(step, PlannedRound))

@@ -21,7 +21,7 @@ from assistant.engine.control import Control
 from assistant.engine.load import load
 from assistant.engine.reply import rule_of
 from assistant.lab.protocol import FALSE_ALARM, Check, LabEvent, Layer, Meter, Prove, Proved
-from assistant.lab.prove.pair import ProvedPair, RecordingModel, auto_policy, decoded
+from assistant.lab.prove.pair import ProvedPair, RecordingModel, decoded, imagined_controller
 from assistant.lab.prove.replay import noise_checks, restored, texts, ways, written
 from assistant.request import RULES, Request, Sampling
 from models.errors import Cancelled, ModelError
@@ -64,7 +64,7 @@ def as_it_is(row: Any, _history: Sequence[int]) -> Row:
 def recalling(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
     """Return a source that caches each row that it computes after a prompt; or one that copies.
 
-    It reads the prompt now: the policy would not wait for a draft model's prefill.
+    It reads the prompt now: the controller would not wait for a draft model's prefill.
     """
     if not isinstance(source, ModelSource):
         return source
@@ -105,12 +105,14 @@ class Sampler:
 
         `rule` is the randomness of all answers.
         """
-        texts, proposed, policy = Counter[Text](), Counter[str](), auto_policy()
+        texts, proposed = Counter[Text](), Counter[str]()
+        control, controller = Control("auto"), imagined_controller()
         for _ in range(size):
             tokens = list(self._prompt)
             for round_ in decoded(
-                self._target, self._drafter, tokens, TOKENS, rule, policy, as_it_is, has_begun=True
-            ):
+                self._target, self._drafter, tokens, TOKENS, rule, as_it_is, control, controller,
+                has_begun=True,
+            ):  # fmt: skip
                 judged: list[Sampled | Rejected] = [*round_.tokens, *round_.rejected]
                 proposed.update(drawn.proposal.source for drawn in judged if drawn.proposal)
             texts[tuple(tokens[len(self._prompt) :][:TOKENS])] += 1

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.loops import autoregressive
 from assistant.decoding.model import Logits, Model
 from assistant.decoding.rules.rule import Rule
@@ -26,15 +27,14 @@ from assistant.engine.batch_check import ERROR, NARROW, WIDE, error_of_wide_batc
 from assistant.engine.control import Control
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import rule_of
-from assistant.engine.rounds import Policy
 from assistant.lab.protocol import Check, Layer
 from assistant.lab.prove.pair import (
     DecodedText,
     ProvedPair,
     RecordingModel,
-    auto_policy,
     decoded,
     emptied,
+    imagined_controller,
 )
 from assistant.request import Request, Sampling
 
@@ -53,7 +53,8 @@ class Way(NamedTuple):
     layer: Layer
     sampling: Sampling
     seed: int | None
-    policy: Policy
+    control: Control
+    controller: Controller | None = None
 
     @property
     def rule(self) -> Rule:
@@ -63,11 +64,11 @@ class Way(NamedTuple):
 
 def ways(pair: ProvedPair) -> tuple[Way, Way, Way]:
     """Return a fixed lookahead, greedy and with a seed, and mode auto, with a seed."""
-    fixed = Policy(Control("sps", pair.lookahead), None)
+    fixed, auto = Control("sps", pair.lookahead), Control("auto")
     return (
         Way("greedy", Sampling(0), None, fixed),
         Way("seed", pair.warm, pair.seed, fixed),
-        Way("turn", pair.warm, pair.seed, auto_policy()),
+        Way("turn", pair.warm, pair.seed, auto, imagined_controller()),
     )
 
 
@@ -77,7 +78,7 @@ def written(
     """Continue a text as a chat does, with all its sources; or by ArS, the target `alone`."""
     target, warp, tokens = RecordingModel(pair.target), warped(way.sampling), text.tokens
     drafter = Cascade(*pair.sources)
-    chat = decoded(target, drafter, tokens, length, way.rule, way.policy, warp)
+    chat = decoded(target, drafter, tokens, length, way.rule, warp, way.control, way.controller)
     ars = islice(autoregressive(target, tokens, warp, way.rule), length)
     for round_ in ars if alone else chat:
         text.add(round_, target.rows)

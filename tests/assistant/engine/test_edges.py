@@ -22,7 +22,7 @@ from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import warp
 from assistant.engine.control import Control
 from assistant.engine.reply import Assistant
-from assistant.engine.rounds import PlannedRound, Policy, Rounds
+from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.engine.sources.ngram import NgramSource, Tables, build_tables
 from assistant.events import Decoded, Origin, Stop
 from assistant.request import Constraint, Message, Request, Sampling
@@ -244,7 +244,7 @@ def test_acceptance_is_the_overlap_at_every_temperature(pair, names, seeded, tem
     rule = CoupledRule(5) if seeded else TokenRule(np.random.default_rng())
     sources = Cascade(*(assistant.sources[name] for name in names))
     tested: dict[str, list[tuple[bool, float]]] = {}
-    for step in Rounds(assistant.target, text, sources, rule, heated, Policy(Control("sps"), None)):
+    for step in Rounds(assistant.target, text, sources, rule, heated, Control("sps")):
         if not isinstance(step, PlannedRound):
             continue
         for each in step.round.tokens:

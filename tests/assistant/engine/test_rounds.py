@@ -1,4 +1,4 @@
-"""`Rounds` and their `Policy`: the user's mode or the controller decides what is proposed."""
+"""`Rounds`: the user's mode or the controller decides what is proposed."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,10 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.draft import Cascade, Run
 from assistant.decoding.sources.model import PrefillOption, restart_options
+from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.control import Control
 from assistant.engine.reply import rule_of, warp_of
-from assistant.engine.rounds import FIXED_LOOKAHEAD, Policy, Rounds
+from assistant.engine.rounds import FIXED_LOOKAHEAD, Rounds
 from assistant.request import Sampling
 from tests.assistant.decoding.lookahead.machines import FLAT, STEEP, Text, costs, decode
 from tests.assistant.engine.answering import ask
@@ -36,8 +37,8 @@ def test_an_answer_that_the_controller_plans_has_the_law_of_the_target(rule):
     def run(rng):
         controller = Controller(Costs(CHEAP, {1: 0.01, 8: 0.06, 512: 24.0}))
         text, drafter = [1], modelled(Toy(2, 4), 2)
-        policy, still = Policy(Control(), controller), {"limit": 1 + length, "clock": lambda: 0.0}
-        for round_, *_ in Rounds(target, text, drafter, rule(rng), keep_all, policy, **still):
+        how, still = (Control(), controller), {"limit": 1 + length, "clock": lambda: 0.0}
+        for round_, *_ in Rounds(target, text, drafter, rule(rng), keep_all, *how, **still):
             lookaheads.add(round_.proposed)
         return tuple(text[1:][:length])
 
@@ -48,10 +49,10 @@ def test_an_answer_that_the_controller_plans_has_the_law_of_the_target(rule):
 def test_a_mode_that_changes_within_a_round_takes_effect_in_the_next():
     """Any order of keys: each reason is that of the round's own draft."""
     control, tokens = Control("auto"), [*range(50)] * 4
-    policy, drafter = Policy(control, Controller(Costs(CHEAP, {}))), Cascade(ModeChanger(control))
+    controller, drafter = Controller(Costs(CHEAP, {})), Cascade(ModeChanger(control))
     reasons = set()
     for round_, forecast, _ in Rounds(
-        CountingTarget(), tokens, drafter, CoupledRule(0), greedy, policy
+        CountingTarget(), tokens, drafter, CoupledRule(0), greedy, control, controller
     ):
         assert round_.proposed in CHOSEN.get(forecast.reason, range(32)), forecast.reason
         reasons.add(forecast.reason)
@@ -63,7 +64,7 @@ def test_a_mode_that_changes_within_a_round_takes_effect_in_the_next():
 
 
 def test_without_a_source_the_reason_says_so():
-    rounds = Rounds(Toy(2, 3), [1], Cascade(), CoupledRule(0), greedy, Policy(Control("sps"), None))
+    rounds = Rounds(Toy(2, 3), [1], Cascade(), CoupledRule(0), greedy, Control("sps"))
     assert next(iter(rounds)).forecast.reason is Reason.NO_SOURCE
 
 
@@ -84,26 +85,31 @@ def test_without_a_seed_two_answers_draw_different_numbers(kind):
     assert first != second
 
 
-def policy(mode="auto", lookahead=None, machine=FLAT, draft=1.0):
+def rounds_of(mode="auto", lookahead=None, machine=FLAT, draft=1.0, before=0, more=200):
+    """Return rounds after so many others, with a source and `more` tokens to come."""
     controller = Controller(costs(machine, draft)) if machine else None
-    return Policy(Control(mode, lookahead), controller)
-
-
-def under_way(machine=FLAT, draft=1.0):
-    """Return a policy in the middle of an answer."""
-    made = policy(machine=machine, draft=draft)
-    decode(made.controller, Text(margin=6), costs(machine, draft), rounds=20)
+    made = Rounds(
+        CountingTarget(), [1], Cascade(SuffixSource()), CoupledRule(0), greedy,
+        Control(mode, lookahead), controller, answer_start=0, limit=1 + more,
+    )  # fmt: skip
+    if before:
+        decode(controller, Text(margin=6), costs(machine, draft), rounds=before)
     return made
 
 
+def under_way(**how):
+    """Return rounds in the middle of an answer."""
+    return rounds_of(before=20, **how)
+
+
 def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
-    assert policy("sps", machine=None).plan(31).budget == FIXED_LOOKAHEAD
-    assert policy("auto", machine=None).plan(31).budget == 0
+    assert rounds_of("sps", machine=None)._plan(0).budget == FIXED_LOOKAHEAD
+    assert rounds_of("auto", machine=None)._plan(0).budget == 0
 
 
 def test_sps_proposes_at_least_one_token():
-    assert policy("sps").plan(31).min_proposals == 1
-    assert policy("auto").plan(31).min_proposals == 0
+    assert rounds_of("sps")._plan(0).min_proposals == 1
+    assert rounds_of("auto")._plan(0).min_proposals == 0
 
 
 def ways(pending, context=400):
@@ -112,24 +118,24 @@ def ways(pending, context=400):
 
 
 def test_the_draft_prefills_only_what_pays_and_what_may_be_lost():
-    assert under_way().next_prefill(ways(SHORT + 1), 200)[:2] == (400, SHORT + 1)
-    assert under_way().next_prefill(ways(SHORT), 200) is None  # it does that within a round
-    assert under_way().next_prefill(ways(100_000), 200).pending == 16  # a little first
-    assert under_way(machine=STEEP, draft=4).next_prefill(ways(SHORT + 1), 200) is None
-    assert under_way().next_prefill(ways(30, context=30), 1) is None
+    assert under_way()._next_prefill(ways(SHORT + 1))[:2] == (400, SHORT + 1)
+    assert under_way()._next_prefill(ways(SHORT)) is None  # it does that within a round
+    assert under_way()._next_prefill(ways(100_000)).pending == 16  # a little first
+    assert under_way(machine=STEEP, draft=4)._next_prefill(ways(SHORT + 1)) is None
+    assert under_way(more=1)._next_prefill(ways(30, context=30)) is None
     assert (
-        policy().next_prefill(ways(SHORT + 1), 200) is None
+        rounds_of()._next_prefill(ways(SHORT + 1)) is None
     )  # the target is not sure of itself yet
 
 
 def test_a_user_who_wants_sps_has_the_draft_read():
-    assert policy("sps", machine=STEEP, draft=4).next_prefill(ways(100_000), 200).pending == 100_000
-    assert policy("sps", 0).next_prefill(ways(100_000), 200) is None
-    assert policy("ars").next_prefill(ways(100_000), 200) is None
+    assert rounds_of("sps", machine=STEEP, draft=4)._next_prefill(ways(100_000)).pending == 100_000
+    assert rounds_of("sps", 0)._next_prefill(ways(100_000)) is None
+    assert rounds_of("ars")._next_prefill(ways(100_000)) is None
 
 
 def test_the_reason_distinguishes_a_likely_proposal_from_a_pause():
-    plan = policy().plan(31)
+    plan = rounds_of()._plan(0)
     plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
     assert plan.reason is Reason.LIKELY
     plan.pause = Reason.SPENT

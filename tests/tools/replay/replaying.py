@@ -19,7 +19,7 @@ from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.control import Control
-from assistant.engine.rounds import PlannedRound, Policy, Rounds
+from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.engine.sources.ngram import NgramSource
 from assistant.engine.sources.ngram_store import bundled
 from models import catalog
@@ -181,7 +181,7 @@ def replayed(
     as_it_is: Any = lambda row, history: row  # noqa: E731
     rounds = Rounds(
         target, tokens, drafter, answer.question.rule, as_it_is,
-        Policy(control or Control("auto"), controller),
+        control or Control("auto"), controller,
         limit=len(answer.prompt) + len(answer.tokens), clock=lambda: machine.now,
     )  # fmt: skip
     decoded, staked, lost, before = list[Round](), 0.0, 0.0, 0.0

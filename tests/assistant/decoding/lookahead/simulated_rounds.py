@@ -12,7 +12,7 @@ from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.control import Control
-from assistant.engine.rounds import PlannedRound, Policy, Rounds
+from assistant.engine.rounds import PlannedRound, Rounds
 from tests.assistant.engine.counting_target import greedy
 from tests.assistant.engine.simulated_model import SimulatedModel
 
@@ -150,9 +150,9 @@ def answered(controller, machine: Machine, text: Text, **options):
     target.cached_tokens = tokens[:-1]
     model = ModelSource(draft, VocabularyMapping.by_number(VOCABULARY, VOCABULARY))
     drafter, rule = Cascade(SuffixSource(), TailSource(), model), BlockRule(random.Random(0))
-    policy, decoded, proposed = Policy(Control("auto"), controller), 0, 0
+    how, decoded, proposed = (Control("auto"), controller), 0, 0
     options["clock"] = lambda: machine.now
-    for step in Rounds(target, tokens, drafter, rule, greedy, policy, **options):
+    for step in Rounds(target, tokens, drafter, rule, greedy, *how, **options):
         text.decoded = len(tokens)
         if isinstance(step, PlannedRound):
             decoded += len(step.round.tokens)

@@ -8,7 +8,7 @@ from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.sources.draft import Cascade, Run, Source
 from assistant.engine.control import Control
-from assistant.engine.rounds import Policy, Rounds
+from assistant.engine.rounds import Rounds
 from models.errors import UsageError
 from tests.assistant.engine.counting_target import CountingTarget, greedy
 
@@ -59,7 +59,7 @@ def test_a_cut_run_has_no_more_certain_tokens_than_tokens():
 
 def rounds_of(tokens, mask):
     return Rounds(
-        CountingTarget(), tokens, Cascade(), CoupledRule(0), greedy, Policy(Control("ars"), None),
+        CountingTarget(), tokens, Cascade(), CoupledRule(0), greedy, Control("ars"),
         mask=mask, forced=lambda tokens: 9,
     )  # fmt: skip
 
