@@ -1,6 +1,6 @@
 """The block rule accepts more than the token rule, by enumeration; and its edge cases.
 
-That its output has the target's law is in `test_exactness`.
+That its output has the target's law is in `test_enumeration`.
 """
 
 import itertools
