@@ -123,9 +123,8 @@ def test_the_draft_prefills_only_what_pays_and_what_may_be_lost():
     assert under_way()._next_prefill(ways(100_000)).pending == 16  # a little first
     assert under_way(machine=STEEP, draft=4)._next_prefill(ways(SHORT + 1)) is None
     assert under_way(more=1)._next_prefill(ways(30, context=30)) is None
-    assert (
-        rounds_of()._next_prefill(ways(SHORT + 1)) is None
-    )  # the target is not sure of itself yet
+    # The target is not sure of itself yet.
+    assert rounds_of()._next_prefill(ways(SHORT + 1)) is None
 
 
 def test_a_user_who_wants_sps_has_the_draft_read():

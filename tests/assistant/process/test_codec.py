@@ -70,13 +70,8 @@ BASIC: dict[Any, st.SearchStrategy[Any]] = {
     Sampling: st.builds(Sampling, st.floats(0, 100), st.integers(0, 99), min_p=st.floats(0, 1)),
 }
 EVENTS = get_args(Event)
-CHECKED = {
-    "lookahead",
-    "max_tokens",
-    "seed",
-    "alternatives",
-    "thinking_budget",
-}  # fields that a request checks
+CHECKED = {"lookahead", "max_tokens", "seed", "alternatives", "thinking_budget"}
+"""Fields that a request checks."""
 
 
 @cache

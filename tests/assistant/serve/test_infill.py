@@ -193,7 +193,7 @@ def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, fillin
 
 def test_a_prediction_keeps_the_loss_limit(filling: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = list[bool]()
-    monkeypatch.setattr(Controller, "begin", lambda _, is_suggestion: begun.append(is_suggestion))
+    monkeypatch.setattr(Controller, "begin", lambda _, little, *how: begun.append(little))
     monkeypatch.setattr("assistant.decoding.sources.edit.EditSource", None)  # no second copy
     with ExitStack() as opened:
         setup = EngineArgs(filling, None, 512, threads=1, measure=False)

@@ -57,10 +57,8 @@ def test_the_block_rule_accepts_no_fewer_whatever_the_draft(source):
         token, block = both(Toy(3, seed, style), source(Toy(3, seed + 300, "full")), 2)
         gains.append(block - token)
     assert min(gains) >= 0
-    if source in (
-        modelled,
-        DiscardsUnlikely,
-    ):  # the others may end too soon, or draw from one-hot rows
+    # The others may end too soon, or draw from one-hot rows.
+    if source in (modelled, DiscardsUnlikely):
         assert max(gains) > 0
 
 
