@@ -3,6 +3,7 @@
 import pytest
 
 from assistant.decoding.sources.draft import Run, Source
+from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.lab.prove.pair import ProvedPair
 from assistant.lab.prove.replay import noise_checks, texts, ways, written
@@ -38,7 +39,8 @@ def checked(pair: ProvedPair, prompt: str, length: int, widths: tuple[int, ...])
     text = written(pair, pair.start(tokens), max(length, *widths), ways(pair)[0], alone=True)
     noise = [*noise_checks(pair.target, text, widths)]
     largest = max(check.figures.get("largest difference", 0.0) for check in noise)
-    pair.sources.insert(0, Echo(text.tokens))
+    if not any(isinstance(source, ModelSource) for source in pair.sources):
+        pair.sources.insert(0, Echo(text.tokens))
     checks = [*texts(pair, prompt, tokens, length, largest)]
     assert all(check.holds for check in [*noise, *checks]), checks
     accepted, proposed = (
@@ -65,4 +67,4 @@ def test_the_default_pair_emits_what_ars_emits(open_model, default_pair, lookahe
     )
     assistant = assistant_with(target, draft, SuffixSource(), TailSource())
     pair = ProvedPair(assistant, Sampling(), lookahead, 5)
-    assert checked(pair, PROMPTS[0], 40, (2, 4, 8)) > 0.4  # on code a draft is right five in six
+    assert checked(pair, PROMPTS[0], 40, (2, 4, 8)) > 0.3  # of seven, if it is right five in six
