@@ -16,15 +16,16 @@ from typing import Any
 class Mirror:
     """The same bytes as packages of a Python package index: one wheel per part, in order."""
 
-    packages: tuple[str, ...]
+    stem: str  # the names of the packages, without their numbers
     version: str
     member: str  # how a part's name in its wheel ends; {number} counts from 1, {index} from 0
+    count: int | None = None  # None: one package, without a number
 
     def parts(self) -> Iterator[tuple[str, str]]:
         """Yield the requirement of each part and how its member's name ends."""
-        for index, package in enumerate(self.packages):
-            member = self.member.format(index=index, number=index + 1)
-            yield f"{package}=={self.version}", member
+        for number in range(1, (self.count or 1) + 1):
+            package = f"{self.stem}{number}" if self.count else self.stem
+            yield f"{package}=={self.version}", self.member.format(index=number - 1, number=number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +70,7 @@ class Pair:
 
 
 def _pinned(name: str, entry: dict[str, Any]) -> GGUF:
-    mirror, known = entry["mirror"], {"repo": None, "revision": None, **entry}
-    count = mirror.get("count")
-    names = [f"{mirror['stem']}{n}" for n in range(1, count + 1)] if count else [mirror["stem"]]
-    known["mirror"] = Mirror(tuple(names), mirror["version"], mirror["member"])
+    known = {"repo": None, "revision": None, **entry, "mirror": Mirror(**entry["mirror"])}
     del known["vocabulary"]
     return GGUF(name, **known)
 

