@@ -20,7 +20,7 @@ def config_dir() -> Path:
     usual = user_config_path(_APP, appauthor=False)
     if sys.platform != "darwin" or (usual / "config.toml").is_file():
         return usual
-    return (_path("XDG_CONFIG_HOME") or Path.home() / ".config") / _APP
+    return user_folder("XDG_CONFIG_HOME", ".config") / _APP
 
 
 def data_dir() -> Path:
@@ -44,12 +44,13 @@ def models_dir() -> Path:
 
 def hub_cache() -> Path:
     """Return the Hugging Face cache that every program on this machine shares."""
-    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
-        if path := _path(name):
-            return path
-    if home := _path("HF_HOME"):
-        return home / "hub"
-    return (_path("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface" / "hub"
+    home = _path("HF_HOME") or user_folder("XDG_CACHE_HOME", ".cache") / "huggingface"
+    return _path("HF_HUB_CACHE") or _path("HUGGINGFACE_HUB_CACHE") or home / "hub"
+
+
+def user_folder(variable: str, usual: str) -> Path:
+    """Return the folder that a variable names, or else the usual one in the user's home."""
+    return _path(variable) or Path.home() / usual
 
 
 def _path(variable: str) -> Path | None:

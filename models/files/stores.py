@@ -13,12 +13,13 @@ from models.catalog import GGUF
 from models.files import layout
 from models.files.gguf_files import gguf_files, is_helper, is_new, tree
 from models.files.model_file import ModelFile
-from models.files.places import models_dir
+from models.files.places import models_dir, user_folder
 
 _JAN_PATH = re.compile(r"^model_path:[ \t]*['\"]?([^'\"\r\n]+)", re.MULTILINE)
 _MAX_CONFIG_BYTES = 1 << 20
 OLLAMA = "ollama:"
 _OLLAMA_MODEL = "application/vnd.ollama.image.model"
+_OLLAMA_DEFAULTS = re.compile(r"^(registry\.[^/]*/)?(library/)?")  # which its names leave out
 _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
 _DEFAULT_TAG = "latest"
 
@@ -87,22 +88,16 @@ def _in(store: str, folders: Iterable[Path]) -> Iterator[ModelFile]:
 
 
 def _llama_cpp() -> list[Path]:
-    chosen = os.environ.get("LLAMA_CACHE")
+    usual = user_folder("XDG_CACHE_HOME", ".cache") / "llama.cpp"
     mac = [Path.home() / "Library/Caches/llama.cpp"] if sys.platform == "darwin" else []
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return [*([Path(chosen)] if chosen else []), *mac, cache / "llama.cpp"]
-
-
-def _ollama_folders() -> list[Path]:
-    """Return where Ollama may keep models: its setting, the user's folder, the service's."""
-    chosen = os.environ.get("OLLAMA_MODELS")
-    folders = [Path(chosen).expanduser()] if chosen else []
-    return [*folders, Path.home() / ".ollama/models", Path("/usr/share/ollama/.ollama/models")]
+    return [*dict.fromkeys((user_folder("LLAMA_CACHE", str(usual)), *mac, usual))]
 
 
 def _ollama() -> Iterator[tuple[str, Path]]:
     """Yield Ollama's name for each of its models, and the file."""
-    for folder in _ollama_folders():
+    usual, of_service = Path.home() / ".ollama/models", Path("/usr/share/ollama/.ollama/models")
+    chosen = user_folder("OLLAMA_MODELS", ".ollama/models")
+    for folder in dict.fromkeys((chosen, usual, of_service)):
         manifests = folder / "manifests"
         for parent, names in tree(manifests):
             for name in names:
@@ -118,29 +113,20 @@ def find_in_ollama(name: str) -> Path | None:
 
 def _ollama_name(manifest: Path) -> str:
     """Return the name that `host/namespace/model/tag` has on Ollama's command line."""
-    *path, tag = manifest.parts
-    if path and path[0].startswith("registry."):  # Ollama's default, which is left out
-        path = path[1:]
-    if path and path[0] == "library":
-        path = path[1:]
-    return f"{'/'.join(path)}:{tag}"
+    model = _OLLAMA_DEFAULTS.sub("", manifest.parent.as_posix())
+    return f"{model}:{manifest.name}"
 
 
 def _blob(folder: Path, manifest: Path) -> Path | None:
     """Return the weights that a manifest names, if it is valid and they exist."""
-    digest = _DIGEST.fullmatch(_digest(manifest))
-    if digest is None:
-        return None
-    path = folder / "blobs" / f"sha256-{digest[1]}"
-    return path if os.path.isfile(path) else None
-
-
-def _digest(manifest: Path) -> str:
-    try:
-        layers = json.loads(_small_text(manifest))["layers"]
-        return next(str(layer["digest"]) for layer in layers if layer["mediaType"] == _OLLAMA_MODEL)
-    except (ValueError, KeyError, TypeError, RecursionError, StopIteration):
-        return ""
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
+        for layer in json.loads(_small_text(manifest))["layers"]:
+            if layer["mediaType"] == _OLLAMA_MODEL and (
+                digest := _DIGEST.fullmatch(layer["digest"])
+            ):
+                path = folder / "blobs" / f"sha256-{digest[1]}"
+                return path if os.path.isfile(path) else None
+    return None
 
 
 def _lm_studio() -> list[Path]:
@@ -171,18 +157,15 @@ def _named_in_configs(data: Path, models: Path) -> Iterator[ModelFile]:
 
 def _shared(folder: str) -> list[Path]:
     """Return where a desktop program keeps a folder of its data."""
-    home = Path.home()
-    mac = [home / "Library/Application Support" / folder] if sys.platform == "darwin" else []
-    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local/share")
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    return [*mac, data / folder, config / folder]
+    mac = [Path.home() / "Library/Application Support"] if sys.platform == "darwin" else []
+    data = user_folder("XDG_DATA_HOME", ".local/share")
+    config = user_folder("XDG_CONFIG_HOME", ".config")
+    return [parent / folder for parent in (*mac, data, config)]
 
 
 def _small_text(path: Path) -> str:
     """Return the text of a small file; empty if there is none."""
-    try:
+    with suppress(OSError):
         if path.is_file() and path.stat().st_size <= _MAX_CONFIG_BYTES:
             return path.read_text(errors="replace")
-    except OSError:
-        pass
     return ""
