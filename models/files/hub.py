@@ -4,7 +4,7 @@ import logging
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,9 @@ logging.getLogger("huggingface_hub").setLevel(logging.CRITICAL)
 
 
 def describe(repo: str, revision: str | None) -> dict[str, GGUF]:
-    """Ask the hub for the files of a repository at a revision; None is its main branch.
+    """Ask the hub for the files of a repository by their names; revision None is its main branch.
 
-    They are by name; the size is 0 and the checksum None if the hub has none.
-
-    Raises:
-        NetworkError: the hub cannot be reached, refuses, or does not answer like the hub.
-        UsageError: no repository can have this name.
+    The size is 0 and the checksum None if the hub has none.
     """
     try:
         with _errors(repo):
@@ -64,24 +60,14 @@ def _files(repo: str, info: Any) -> dict[str, GGUF]:
 
 
 def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> None:
-    """Download the rest of a partial file; `gguf` is from `describe`.
+    """Download the rest of a partial file, which is kept if that fails; `gguf` is described."""
 
-    Raises:
-        NetworkError: the hub cannot be reached any more, or refuses; the part is kept.
-        Cancelled: `cancel` was raised; the part is kept.
-    """
-
-    class Bar:
+    class Bar(nullcontext["Bar"]):
         """Receives huggingface_hub's progress instead of a tqdm."""
 
         def __init__(self, *, initial: int = 0, **_: object) -> None:
+            super().__init__(self)
             self._done = initial
-
-        def __enter__(self) -> "Bar":
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
 
         def update(self, count: int) -> None:
             raise_if_cancelled(cancel)
@@ -108,7 +94,7 @@ def _errors(repo: str) -> Iterator[None]:
     try:
         yield
     except HfHubHTTPError as error:
-        raise _http_error(repo, error.response.status_code) from error
+        raise NetworkError(_http_error(repo, error.response.status_code)) from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         reason = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
         raise NetworkError(
@@ -121,19 +107,19 @@ def _errors(repo: str) -> Iterator[None]:
         raise NetworkError("The hub sent more or less than it announced; pull again.") from error
 
 
-def _http_error(repo: str, status: int) -> NetworkError:
+def _http_error(repo: str, status: int) -> str:
     if status in (401, 403):
-        return NetworkError(
+        return (
             f"{repo} does not exist on the hub, or its terms must be accepted first. Accept them "
             "on its page, then set HF_TOKEN to your token."
         )
     if status == 404:
-        return NetworkError(f"The hub has no such repository, revision or file: {repo}.")
+        return f"The hub has no such repository, revision or file: {repo}."
     if status == 429:
-        return NetworkError("The hub is limiting requests (HTTP 429). Pull again later.")
+        return "The hub is limiting requests (HTTP 429). Pull again later."
     if status >= 500:
-        return NetworkError(f"The hub has a problem (HTTP {status}). Pull again later.")
-    return NetworkError(f"The hub refused {repo} (HTTP {status}).")
+        return f"The hub has a problem (HTTP {status}). Pull again later."
+    return f"The hub refused {repo} (HTTP {status})."
 
 
 def endpoint() -> str:
