@@ -49,7 +49,7 @@ class Weights:
         self.header = chat_header(path)  # refuses what would end this process
         if reason := self.engine.unsupported_reason(self.header):
             raise _refused(self.engine, f"run {path}: {reason}")
-        self.copy = copy
+        self.copy, self.users = copy, 0  # `users` share it
         params = self.engine.model_params(gpu_layers, copy is not None)
         self.conditions = self.engine.speed_key(path, gpu_layers)
         started = perf_counter()
@@ -64,7 +64,7 @@ class Weights:
         except ModelError:
             self.close()
             raise
-        self.vocab = Vocab(c, self.handle)
+        self.vocab = Vocab(c, self.handle, self.header)
         self.n_ctx_train = int(c.llama_model_n_ctx_train(self.handle))
         self.sliding_window = self.engine.sliding_window(self.handle)
         self.is_recurrent = bool(
@@ -85,8 +85,8 @@ class Weights:
             self.handle = None
 
 
-_in_memory: dict[tuple[Path, int | None], tuple[Weights, int]] = {}
-"""The weights that this process shares, and how many use them."""
+_in_memory: dict[tuple[Path, int | None], Weights] = {}
+"""The weights that this process shares."""
 
 
 @contextmanager
@@ -103,17 +103,15 @@ def shared(
     key = path.resolve(), gpu_layers
     if key not in _in_memory:
         copy = repacked.find(loaded.engine(), path)
-        weights = Weights(path, gpu_layers, copy=copy, cancel=cancel, progress=progress)
-        _in_memory[key] = weights, 0
-    weights, users = _in_memory[key]
-    _in_memory[key] = weights, users + 1
+        _in_memory[key] = Weights(path, gpu_layers, copy=copy, cancel=cancel, progress=progress)
+    weights = _in_memory[key]
+    weights.users += 1
     try:
         yield weights
     finally:
-        weights, users = _in_memory.pop(key)
-        if users > 1:
-            _in_memory[key] = weights, users - 1
-        else:
+        weights.users -= 1
+        if not weights.users:
+            del _in_memory[key]
             weights.close()
 
 
