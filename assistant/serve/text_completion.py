@@ -12,7 +12,7 @@ from assistant.serve.api_error import refuse
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, own_end
 from assistant.serve.completion_schema import Adapted, Limits, converted
 from assistant.serve.dialect import Fields, Notices
-from models.native.infill import GAP_MARKS
+from models.native.vocab import GAP_MARKS
 
 DEFAULT_TOKENS = 16  # as in OpenAI's API
 _STOP_TYPES = {Stop.STOP_TOKEN: "eos", Stop.STOP_STRING: "word"}

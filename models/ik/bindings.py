@@ -50,10 +50,6 @@ llama_model_n_ctx_train = _bound("llama_n_ctx_train", c_int32, pointer)
 llama_model_has_encoder = _bound("llama_model_has_encoder", c_bool, pointer)
 llama_model_is_recurrent = _bound("llama_model_is_recurrent", c_bool, pointer)
 llama_model_is_hybrid = _bound("llama_model_is_hybrid", c_bool, pointer)
-llama_model_chat_template = _bound("llama_model_chat_template", c_char_p, pointer, c_char_p)
-llama_model_meta_val_str = _bound(
-    "llama_model_meta_val_str", c_int32, pointer, c_char_p, c_char_p, size
-)
 llama_set_abort_callback = _bound(
     "llama_set_abort_callback", None, pointer, api.ggml_abort_callback, pointer
 )

@@ -6,7 +6,7 @@ from itertools import repeat
 from typing import Any
 
 from models.errors import UsageError
-from models.native.infill import infill_marks
+from models.gguf.header import Header
 
 NO_VOCABULARY = 0  # a library aborts the process that asks such weights for tokens
 CONTROL = 8
@@ -18,13 +18,34 @@ ENDINGS = {
     "<|call|>",
     "<|tool_response>",  # of Gemma 4, when it waits for the results of its calls
 }
+# What a file's header calls the tokens by which the model was taught to fill a gap; some older.
+_MARK_KEYS = {
+    "prefix": ("fim_pre", "prefix"), "suffix": ("fim_suf", "suffix"),
+    "middle": ("fim_mid", "middle"), "pad": ("fim_pad",),
+    "repository": ("fim_rep",), "file": ("fim_sep",),
+}  # fmt: skip
+# Their texts, where the header names none.
+_MARK_TEXTS = {
+    "prefix": "<|fim_prefix|> <fim_prefix> <fim-prefix> <｜fim▁begin｜> ▁<PRE> <PRE> "
+    "<|code_prefix|> [PREFIX]",
+    "suffix": "<|fim_suffix|> <fim_suffix> <fim-suffix> <｜fim▁hole｜> ▁<SUF> <SUF> "
+    "<|code_suffix|> [SUFFIX]",
+    "middle": "<|fim_middle|> <fim_middle> <fim-middle> <｜fim▁end｜> ▁<MID> <MID> "
+    "<|code_middle|> [MIDDLE]",
+    "pad": "<|fim_pad|> <fim_pad> <fim-pad> <PAD>",
+    "repository": "<|repo_name|> <repo_name> <|fim_repo|> <fim-repo> <reponame> <REPO>",
+    "file": "<|file_sep|> <file_sep> <|file_separator|>",
+}
+_AROUND_GAP = (_MARK_TEXTS[part].split() for part in ("prefix", "suffix", "middle"))
+GAP_MARKS = [*zip(*_AROUND_GAP, strict=True)]
+"""The texts before, in and after what surrounds a gap, as each family of models has them."""
 
 
 class Vocab:
     """The vocabulary of loaded weights: text to tokens and back. It lives as long as they do."""
 
-    def __init__(self, c: Any, model: int | None) -> None:
-        self._c, self._model = c, model
+    def __init__(self, c: Any, model: int | None, header: Header) -> None:
+        self._c, self._header = c, header
         self._vocab = c.llama_model_get_vocab(model)
         self.size: int = c.llama_vocab_n_tokens(self._vocab)
         self._pieces: dict[int, bytes] = {}
@@ -40,14 +61,21 @@ class Vocab:
         self.bos_text = self.text(bos) if bos >= 0 else ""
         eos = c.llama_vocab_eos(self._vocab)
         self.eos_text = self.text(eos) if eos >= 0 else ""
-        template = c.llama_model_chat_template(model, None)
-        self.template = template.decode("utf-8", "replace") if template else None
+        self.template = header.template or None
         """The Jinja chat template of the file."""
 
     @cached_property
     def infill_marks(self) -> dict[str, int]:
         """The tokens that begin the parts of a prompt with a gap, by the part."""
-        return infill_marks(self._c, self._model, self._token_of)
+        marks: dict[str, int] = {}
+        for part, names in _MARK_KEYS.items():
+            keys = (f"tokenizer.ggml.{name}_token_id" for name in names)
+            named = map(self._header.metadata.get, keys)
+            spelt = map(self._token_of, _MARK_TEXTS[part].split())
+            known = (token for token in (*named, *spelt) if isinstance(token, int))
+            if (mark := next(known, None)) is not None:
+                marks[part] = mark
+        return marks
 
     def _token_of(self, text: str) -> int | None:
         """Return the token with a text of its own, also if it is a control token."""
@@ -81,9 +109,6 @@ class Vocab:
 
         SentencePiece begins a text with a blank of its own; here it stands before a character that
         is left out again.
-
-        Raises:
-            UsageError: the vocabulary has no tokens that spell it.
         """
         wanted = text.encode("utf-8", "replace")
         for before in ("", "\n", "☺"):

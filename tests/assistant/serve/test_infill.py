@@ -24,7 +24,7 @@ from assistant.serve.dialect import Notices
 from assistant.serve.recent_answers import LastSuggestion
 from assistant.serve.text_completion import from_text
 from models.base import common_prefix
-from models.native.infill import GAP_MARKS
+from models.native.vocab import GAP_MARKS
 from tests import tiny
 from tests.assistant.serve.conftest import Running, finished, serving
 from tests.conftest import Open
