@@ -58,11 +58,8 @@ def state_bytes(header: Header) -> int:
 
 
 def _available_slots(header: Header) -> int:
-    """Return the most slots that llama.cpp's compute graph can have.
-
-    It allocates a fixed number of nodes for each tensor, and aborts the process if they are too
-    few. Each slot takes three nodes in every recurrent layer.
-    """
+    # llama.cpp allocates a fixed number of nodes for each tensor, and aborts the process if they
+    # are too few. Each slot takes three nodes in every recurrent layer.
     split = header.metadata.get("split.tensors.count")
     tensors = split if isinstance(split, int) and split else header.tensors.count
     nodes = NODES_PER_TENSOR.get(header.architecture or "")
@@ -91,7 +88,7 @@ _FLOAT = 4
 _BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it
 _REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU kernels rearrange
 # Most weights of about 4 bits are held twice on a CPU; the cache comes on top.
-_TIMES_BY_SIZE = {"4": 1.75, "other": 1.2}
+_TIMES_OF_4_BITS, _TIMES = 1.75, 1.2
 CONTEXT = 8192  # tokens
 CONTEXT_SHARE = 0.25  # of the free memory, for the keys and values of a larger context
 MACHINES = 8, 16, 32  # GB of memory of usual machines
@@ -102,31 +99,18 @@ _FOR_THE_REST = 4  # GB, for the system and other programs
 class Memory:
     """Bytes that a loaded model takes."""
 
-    weights: int  # the file, mapped
+    resident: int  # after loading: the file's pages of repacked weights are released
     repacked: int  # while loading: some weights twice, the file's and those for the CPU's kernels
-    cache: int  # keys and values of a full context
-    states: int  # of a recurrent model: the state, and those to roll back to
-    buffers: int  # of the computation of a batch, logits, the vocabulary
 
     @property
     def needed(self) -> int:
         """The total at its peak."""
-        return self.weights + self.repacked + self.cache + self.states + self.buffers
-
-    @property
-    def resident(self) -> int:
-        """The bytes after loading: the file's pages of repacked weights are released."""
-        return self.needed - self.repacked
+        return self.resident + self.repacked
 
     def __add__(self, other: "Memory") -> "Memory":
         """Return what both take when `other` is loaded after this one."""
-        return Memory(
-            self.weights + other.weights,
-            max(self.repacked - other.resident, other.repacked),
-            self.cache + other.cache,
-            self.states + other.states,
-            self.buffers + other.buffers,
-        )
+        repacked = max(self.repacked - other.resident, other.repacked)
+        return Memory(self.resident + other.resident, repacked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,21 +125,17 @@ class Fit:
 def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
     """Return the memory of a model with files of `size` bytes and a context of `n_ctx` tokens."""
     n_ctx, n_vocab = min(n_ctx, header.n_ctx_train or n_ctx), header.n_vocab or 0
-    rows = 2 * (1 if drafts else ROWS) * n_vocab
+    rows = 1 if drafts else ROWS
     embedding = header.number("embedding_length") or 0
     # How many numbers the widest layer keeps for a token; measured, not derived.
     width = 5 * embedding + 2 * (header.number("feed_forward_length") or 4 * embedding)
-    graph = BATCH * (width + n_ctx)
+    buffers = _FLOAT * (2 * rows * n_vocab + BATCH * (width + n_ctx))
+    cache = n_ctx * (header.kv_bytes_per_token or 0)
+    # The current one, one for each token that can be rolled back, and a copy.
+    states = state_bytes(header) * (2 + rollback_slots(header, rows, size))
     repacked = sum(header.tensors.matrices.get(kind, 0) for kind in _REPACKED)
-    slots = rollback_slots(header, 1 if drafts else ROWS, size)
-    return Memory(
-        size,
-        repacked if repacks() else 0,
-        n_ctx * (header.kv_bytes_per_token or 0),
-        # The current one, one for each token that can be rolled back, and a copy.
-        state_bytes(header) * (2 + slots),
-        _FLOAT * (rows + graph) + _BYTES_PER_TOKEN_TEXT * n_vocab,
-    )
+    resident = size + cache + states + buffers + _BYTES_PER_TOKEN_TEXT * n_vocab
+    return Memory(resident, repacked if repacks() else 0)
 
 
 def auto_ctx(header: Header) -> int:
@@ -184,12 +164,12 @@ def of_pair(target: ModelFile, draft: ModelFile | None, n_ctx: int) -> Memory | 
 def estimate_by_size(size: int, file: str) -> int:
     """Estimate the memory of a model from its file's name and size."""
     four_bits = any(mark in file.upper() for mark in ("Q4_K", "Q4_0", "IQ4_NL", "MXFP4"))
-    return round(size * _TIMES_BY_SIZE["4" if four_bits and repacks() else "other"])
+    return round(size * (_TIMES_OF_4_BITS if four_bits and repacks() else _TIMES))
 
 
 def resident_by_size(size: int) -> int:
     """Estimate the memory that loaded files of `size` bytes keep."""
-    return round(size * _TIMES_BY_SIZE["other"])
+    return round(size * _TIMES)
 
 
 def machine_gb(size: int) -> int | None:

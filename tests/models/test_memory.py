@@ -42,9 +42,9 @@ def model(tmp_path):
 
 
 def test_the_cache_grows_with_the_context_up_to_what_the_model_was_made_for(model):
-    per_token = model.header.kv_bytes_per_token
+    per_token = model.header.kv_bytes_per_token + 4 * memory.BATCH  # in the graph of a batch
     at = [memory.estimate(model.header, model.size, n) for n in (256, 1256, 4096, 1_000_000)]
-    assert at[1].cache - at[0].cache == 1000 * per_token
+    assert at[1].resident - at[0].resident == 1000 * per_token
     assert at[2] == at[3]
 
 
@@ -64,15 +64,20 @@ def test_states_to_go_back_to_take_a_tenth_of_the_weights_at_most(tmp_path, kind
     state = state_bytes(model.header)
     assert rollback_slots(model.header, memory.ROWS, model.size) == back
     assert rollback_slots(model.header, 1, model.size) == 0
-    assert memory.estimate(model.header, model.size, 512).states == (2 + back) * state
+    target, draft = (
+        memory.estimate(model.header, model.size, 512, drafts=d) for d in (False, True)
+    )
+    rows = 2 * 4 * (memory.ROWS - 1) * model.header.n_vocab
+    assert target.resident - draft.resident == back * state + rows
+    assert draft.resident > model.size + 2 * state
     assert back * state <= 0.1 * model.size
     assert bool(state) == (kind != "llama")
 
 
 def test_repacked_weights_are_not_resident_twice_and_two_models_repack_in_turn():
-    large = memory.Memory(weights=1000, repacked=600, cache=10, states=0, buffers=5)
-    small = memory.Memory(weights=100, repacked=80, cache=1, states=0, buffers=1)
-    assert (large.needed, large.resident) == (1615, 1015)
+    large = memory.Memory(resident=1015, repacked=600)
+    small = memory.Memory(resident=102, repacked=80)
+    assert large.needed == 1615
     assert (large + small).resident == large.resident + small.resident
     assert (large + small).needed == large.needed  # the peak is the first one's
     assert (small + large).needed == small.resident + large.needed
