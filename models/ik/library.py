@@ -40,28 +40,23 @@ def _context_params(settings: ContextSettings) -> Any:
 
 
 def _quantize(source: Path, path: Path) -> NoReturn:
-    """Replace this process with the `llama-quantize` of the package, by exec."""
-    files = str(source), str(path)
-    options = "--allow-requantize", "--pure", *files, "Q4_0", str(compute_cores())
-    os.execv(_quantizer(), [_quantizer(), *options])
+    command = _quantizer(source, path, "--allow-requantize", "--pure")
+    os.execv(command[0], command)
 
 
 def _repack(source: Path, path: Path) -> list[str]:
-    """Return the command; the type in it is ignored, each tensor has its own."""
-    return [_quantizer(), "--repack", str(source), str(path), "Q4_0", str(compute_cores())]
+    return _quantizer(source, path, "--repack")  # of each tensor to a type of its own
 
 
-def _quantizer() -> str:
-    return str(PACKAGE.folder / "bin" / "llama-quantize")
+def _quantizer(source: Path, path: Path, *options: str) -> list[str]:
+    """Return the command of the package's own program."""
+    program = PACKAGE.folder / "bin" / "llama-quantize"
+    return [str(program), *options, str(source), str(path), "Q4_0", str(compute_cores())]
 
 
 def engine() -> EngineLibrary:
-    """Return the library.
-
-    Raises:
-        ModelError: another version of the package is installed. Its structures are not read: a
-            larger one would overwrite what follows ours.
-    """
+    """Return the library."""
+    # Structures of another version are not read: a larger one would overwrite what follows ours.
     if version(PACKAGE.name) != PACKAGE.version:
         raise ModelError(PACKAGE.mismatch)
     native_log.capture(c)  # first: the library logs while it searches for devices

@@ -52,11 +52,19 @@ class NativeModel:
         self.max_rows = min(max_rows, MAX_ROWS, self.batch)
         self.cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
+        if threads is not None and not 1 <= threads <= 512:
+            raise ModelError(f"--threads must be in 1..512: {threads}")
         adapts = threads is None and weights.engine.computes_alike
         self._free_cores = FreeCores() if adapts else None
-        self.threads = _checked_threads(threads)
-        limit = _checked_ctx(n_ctx, weights)
-        slots = _rollback_slots(weights, self.max_rows)
+        self.threads = threads or compute_cores()
+        if n_ctx < BATCH:
+            too_small = f"A context of {n_ctx} tokens is too small; use --ctx {BATCH} or more."
+            raise ModelError(too_small)
+        limit, slots = min(n_ctx, weights.n_ctx_train), 0
+        if weights.is_recurrent:
+            from models.memory import rollback_slots
+
+            slots = rollback_slots(weights.header, self.max_rows)
         self._settings = ContextSettings(limit, self.max_rows, self.threads, slots)
         self._context = self._open(min(limit, FIRST_CELLS) if _can_grow(weights) else limit)
         # A library pads the context to a multiple of 256; more than was trained for is useless.
@@ -157,10 +165,7 @@ class NativeModel:
             return self._context.state()
 
     def restore(self, tokens: Sequence[int], copy: memoryview) -> bool:
-        """Replace the cache by a copy that `state` returned for `tokens`; return whether it worked.
-
-        If not, the cache is empty afterwards. Pass only a copy by `state`.
-        """
+        """Do what `Context.restore` does, in a context that is large enough."""
         with self._inside:
             self._grow(len(tokens))
             return self._context.restore(tokens, copy)
@@ -177,9 +182,7 @@ class NativeModel:
         """Move the cache into a larger context if so many tokens do not fit into this one.
 
         A library clears all cells of a new context: for 32,768 that takes seconds and gigabytes.
-
-        Raises:
-            ModelError: there is no memory for it; the smaller one stays.
+        Without memory for it, the smaller one stays.
         """
         small = self._context
         if tokens > small.n_ctx and small.n_ctx < self._settings.n_ctx:
@@ -222,28 +225,6 @@ class NativeModel:
         self._context.close()
 
 
-def _checked_ctx(n_ctx: int, weights: Weights) -> int:
-    if n_ctx < BATCH:
-        raise ModelError(f"A context of {n_ctx} tokens is too small; use --ctx {BATCH} or more.")
-    return min(n_ctx, weights.n_ctx_train)
-
-
 def _can_grow(weights: Weights) -> bool:
     """Return whether the cache can move to a larger context."""
     return weights.header.moves_cache and not (weights.is_recurrent or weights.sliding_window)
-
-
-def _rollback_slots(weights: Weights, max_rows: int) -> int:
-    if not weights.is_recurrent:
-        return 0
-    from models.memory import rollback_slots
-
-    return rollback_slots(weights.header, max_rows)
-
-
-def _checked_threads(threads: int | None) -> int:
-    if threads is None:
-        return compute_cores()
-    if not 1 <= threads <= 512:
-        raise ModelError(f"--threads must be in 1..512: {threads}")
-    return threads

@@ -62,9 +62,7 @@ def write(
 ) -> None:
     """Write a file with other metadata, and of `MATRICES` only the rows `ids`.
 
-    Raises:
-        ModelError: the file has tensors of a type that is newer than this program.
-        OSError: it cannot be read or written.
+    A `ModelError` says that the file has tensors of a type that is newer than this program.
     """
     for tensor in layout.tensors:
         if not tensor.size:
@@ -153,28 +151,28 @@ def most_frequent(vocabulary: FileVocabulary, size: int) -> Ids:
 def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
     """Return the metadata of a file with only the tokens `ids`.
 
-    Raises:
-        ModelError: this kind of tokenizer needs all of its tokens.
+    A `ModelError` says that this kind of tokenizer needs all of its tokens.
     """
     kind = values.get(TOKENIZER, b"")[12:].decode("utf-8", "replace")
     if kind not in _TRIMMED:
         raise ModelError(f"Tokens cannot be removed from a vocabulary of type {kind!r}.")
     names = _texts(values[TOKENS])
     left = [names[i] for i in ids]
-    changed = {TOKENS: texts(left)}
-    if MERGES in values:
-        changed[MERGES] = texts(_merges(values[MERGES], set(left)))
-    gone: set[str] = set()
+    changed = dict(values)
     for key, value in values.items():
-        if key.endswith("_token_id"):
-            token = _new_id(value, ids)
-            gone |= {key} if token is None else set()
-            changed[key] = number(token or 0)
+        if key == TOKENS:
+            changed[key] = texts(left)
+        elif key == MERGES:
+            changed[key] = texts(_merges(value, set(left)))
         elif key.endswith(".vocab_size"):
             changed[key] = number(len(ids))
-        elif key not in changed and (picked := _picked(value, ids, n_vocab)):
-            changed[key] = picked
-    return {key: changed.get(key, value) for key, value in values.items() if key not in gone}
+        elif not key.endswith("_token_id"):
+            changed[key] = _picked(value, ids, n_vocab)
+        elif (token := _new_id(value, ids)) is not None:
+            changed[key] = number(token)
+        else:
+            del changed[key]
+    return changed
 
 
 def _texts(value: bytes) -> list[bytes]:
@@ -203,12 +201,10 @@ def _new_id(value: bytes, ids: Ids) -> int | None:
     return index if index < len(ids) and ids[index] == token else None
 
 
-def _picked(value: bytes, ids: Ids, n_vocab: int) -> bytes | None:
-    """Return the elements `ids` of an array with one number per token; None for anything else."""
-    if len(value) < 16:
-        return None
-    kind, inner, count = struct.unpack_from("<IIQ", value)
+def _picked(value: bytes, ids: Ids, n_vocab: int) -> bytes:
+    """Return the elements `ids` of an array with one number per token; anything else unchanged."""
+    kind, inner, count = struct.unpack("<IIQ", value[:16].ljust(16, b"\0"))
     if kind != ARRAY or inner in (STRING, ARRAY) or count != n_vocab:
-        return None
+        return value
     numbers = np.frombuffer(value, np.uint8, offset=16).reshape(count, -1)
     return struct.pack("<IIQ", kind, inner, len(ids)) + numbers[ids].tobytes()
