@@ -38,14 +38,10 @@ def environment() -> dict[str, str]:
 def run(
     module: str, *arguments: object, cancel: CancelFlag | None = None
 ) -> tuple[bytes, str | None]:
-    """Run a module to its end, detached from the terminal. Return its output, and the last line of
-    its error: None if it succeeded, empty if it ended without a message.
+    """Run a module to its end, or until `cancel` is raised, detached from the terminal. Return its
+    output, and the last line of its error: None if it succeeded, empty if it ended without one.
 
     It is killed when this thread ends, if it calls `die_with` with its last argument.
-
-    Raises:
-        OSError: the system starts no process.
-        Cancelled: `cancel` was raised.
     """
     with subprocess.Popen(
         command(module, *arguments),

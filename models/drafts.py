@@ -26,11 +26,8 @@ NO_DRAFT = "none"  # instead of a draft's name: decode without one
 def find_target(reference: str | None, folders: Iterable[Path], report: Report) -> Path:
     """Return the file of a target, or of the usual one; other models in `folders` are suggested.
 
-    A file whose bytes are known is verified before its first use, which takes seconds.
-
-    Raises:
-        ModelMissing: it is not on this machine.
-        ModelError: it is damaged.
+    A file whose bytes are known is verified before its first use, which takes seconds. A
+    `ModelError` says that it is damaged, or not on this machine.
     """
     usual = catalog.DEFAULT.target.name
     try:
@@ -62,17 +59,13 @@ def find_draft(
 
 
 def _choose(target: str, folders: Iterable[Path]) -> tuple[str | None, str]:
-    """Return the draft to use for a target, or why there is none.
-
-    Other programs' files are searched only if specchat has neither a draft that was made for the
-    target nor the listed one.
-    """
+    """Return the draft to use for a target, or why there is none."""
     model = identify(target)
     if made := own_draft(model):
         return made.reference, ""
     if (listed := listed_draft(model)) and find(listed):
         return listed.name, ""
-    here = list(discover(folders))
+    here = list(discover(folders))  # of other programs, too, which takes longer
     draft, reason = best_draft(identify(target, here), here)
     return (draft.reference if draft else None), reason
 
@@ -90,6 +83,7 @@ class Pairing:
 
     def __init__(self, target: ModelFile) -> None:
         self.target = target
+        # By the digests of the drafts' vocabularies.
         self._differences: dict[str | None, str | None] = {}
         self._mapped: dict[str | None, DraftVerdict] = {}
 

@@ -101,11 +101,7 @@ def _numbers(text: str) -> set[int]:
 
 
 def cpuinfo() -> str:
-    """Return Linux's description of the processor.
-
-    Raises:
-        OSError: this is not Linux.
-    """
+    """Return Linux's description of the processor; elsewhere there is none, but an `OSError`."""
     return Path("/proc/cpuinfo").read_text("utf-8", "replace")
 
 

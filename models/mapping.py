@@ -40,8 +40,7 @@ padding is missing."""
 def shared_tokens(target: FileVocabulary, draft: FileVocabulary) -> SharedTokens:
     """Return the tokens that two vocabularies share: by id where they agree, else by bytes.
 
-    Raises:
-        ModelError: the draft lacks too many of the target's tokens.
+    A `ModelError` says that the draft lacks too many of the target's tokens.
     """
     difference = mismatch(target, draft)
     if difference is None:
@@ -91,11 +90,7 @@ class Spelling:
 
 
 def cached_mapping(target: Header, draft: Header, folder: Path | None) -> SharedTokens:
-    """Return `shared_tokens` of two files' vocabularies, from `folder` if it was stored there.
-
-    Raises:
-        ModelError: the draft lacks too many of the target's tokens, or a file cannot be read.
-    """
+    """Return `shared_tokens` of two files' vocabularies, from `folder` if it was stored there."""
     path = folder and folder / FOLDER / _name(target, draft)
     if path and (known := _read(path, draft.n_vocab or 0)):
         return known
@@ -131,17 +126,12 @@ def _read(path: Path, n_draft: int) -> SharedTokens | None:
 
 
 def _name(target: Header, draft: Header) -> str:
-    """Return the name of a pair's file, by size and time of both.
-
-    Raises:
-        ModelError: one of them is gone.
-    """
+    """Return the name of a pair's file, by size and time of both."""
     try:
-        files = [
-            (path.stat().st_size, path.stat().st_mtime_ns) for path in (target.path, draft.path)
-        ]
+        states = [header.path.stat() for header in (target, draft)]
     except OSError as error:
         raise ModelError(f"{error.filename} cannot be read: {error.strerror}.") from error
+    files = [(state.st_size, state.st_mtime_ns) for state in states]
     return sha256(f"{VERSION} {files}".encode()).hexdigest()[:32]
 
 

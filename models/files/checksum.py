@@ -32,8 +32,7 @@ def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None =
 def check(model: ModelFile, report: Report = silent, cancel: CancelFlag | None = None) -> str:
     """Read a whole file, even if its checksum is known, and return its sha256.
 
-    Raises:
-        ModelError: it is not the promised one.
+    A `ModelError` says that it is not the promised one.
     """
     path, promised = model.path, model.promised_sha256
     digest = sha256(path, report, cancel)

@@ -90,11 +90,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def private_folder(path: Path) -> None:
-    """Make a private folder, and its parents.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Make a private folder, and its parents."""
     if not path.is_dir():
         private_folder(path.parent)  # mkdir's own parents would get the usual permissions
         path.mkdir(mode=0o700, exist_ok=True)
@@ -103,7 +99,8 @@ def private_folder(path: Path) -> None:
 class JsonFile(Generic[Content]):
     """A file that is replaced atomically, so reading needs no lock; changes are made under one.
 
-    The lock beside the file is the system's, which releases it when its program ends.
+    The lock beside the file is the system's, which releases it when its program ends. An `OSError`
+    says that the file cannot be locked, written or renamed.
     """
 
     def __init__(self, path: Path, kind: type[Content]) -> None:
@@ -118,31 +115,19 @@ class JsonFile(Generic[Content]):
             return None
 
     def write(self, content: Content) -> None:
-        """Replace the content; paths in it need not be UTF-8.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Replace the content; paths in it need not be UTF-8."""
         from msgspec import to_builtins  # slow to load, and --help needs none of it
 
         write_private(self._path, json.dumps(to_builtins(content, enc_hook=str)))
 
     def update(self, change: Callable[[Content | None], Content | None]) -> None:
-        """Replace the content by what `change` makes of it; None leaves it as it is.
-
-        Raises:
-            OSError: it cannot be locked or written.
-        """
+        """Replace the content by what `change` makes of it; None leaves it as it is."""
         with self._locked():
             if (content := change(self.read())) is not None:
                 self.write(content)
 
     def set_aside(self) -> Path | None:
-        """Rename the file if it is damaged; return its new name, or None if it is sound or missing.
-
-        Raises:
-            OSError: it cannot be locked or renamed.
-        """
+        """Rename the file if it is damaged; return its new name, None if it is sound or missing."""
         if self.read() is None and os.path.lexists(self._path):
             # Another program may repair it or set it aside meanwhile.
             with self._locked(), suppress(FileNotFoundError):
@@ -158,13 +143,11 @@ class JsonFile(Generic[Content]):
         private_folder(self._path.parent)
         lock = FileLock(self._path.with_suffix(".lock"), mode=0o600)
         try:
-            lock.acquire(timeout=LOCK_S, poll_interval=POLL_S)
+            acquired = lock.acquire(timeout=LOCK_S, poll_interval=POLL_S)
         except Timeout:
             raise OSError(errno.EBUSY, "another program is changing it", str(self._path)) from None
-        try:
+        with acquired:
             yield
-        finally:
-            lock.release()
 
 
 def converted(value: Any, kind: type[Content]) -> Content | None:
@@ -201,11 +184,7 @@ class Records(Generic[Value]):
         return self.get(keys[-1]) if keys else None
 
     def put(self, key: str, value: Value) -> None:
-        """Store a value atomically.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
+        """Store a value atomically; an `OSError` says why that cannot be done."""
 
         def with_value(records: dict[str, Any] | None) -> dict[str, Any]:
             others = [item for item in (records or {}).items() if item[0] != key]

@@ -65,8 +65,7 @@ def is_label(text: str) -> bool:
 def choose(repo: str, files: Iterable[str], label: str) -> str:
     """Return the file of a repository that has a quantisation; split ones are not considered.
 
-    Raises:
-        ModelMissing: there is none, or more than one; the text lists what there is.
+    A `ModelMissing` says that there is none, or more than one, and lists what there is.
     """
     named = {file: match[1].upper() for file in files if (match := _NAMED.fullmatch(file))}
     models = {file: kind for file, kind in named.items() if is_model(file.split("/")[-1])}

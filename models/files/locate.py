@@ -46,15 +46,11 @@ def resolve(reference: str) -> GGUF | Path:
 def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
     """Return the model that a reference names: a path, a name in the catalogue, or `repo:file`.
 
-    It is one of the candidates, if it is the same file.
-
-    Raises:
-        ModelMissing: it is not on this machine; the text says how to fetch it.
-        ModelError: the path is not a file.
+    It is one of the candidates, if it is the same file. A `ModelMissing` says that it is not on
+    this machine, and how to fetch it.
     """
     wanted = resolve(reference)
-    gguf = wanted if isinstance(wanted, GGUF) else None
-    path = find(wanted) if isinstance(wanted, GGUF) else wanted
+    gguf, path = (wanted, find(wanted)) if isinstance(wanted, GGUF) else (None, wanted)
     if path is None:
         raise ModelMissing(
             f"{reference} is not on this machine. Fetch it with: specchat models pull {reference}"
@@ -108,13 +104,12 @@ def _guess(reference: str) -> str:
 def _alike(name: str) -> str | None:
     """Return the reference of the model with the shortest name that contains this one, or None.
 
-    Ollama's `llama3.2` is `ollama:llama3.2:latest` on the command line, LM Studio's and Jan's
-    models go by the paths of their files.
+    Ollama's `llama3.2` has the reference `ollama:llama3.2:latest`.
     """
     wanted = _letters(name)
     if len(wanted) < _MIN_NAME:
         return None
-    fitting = [model for model in stored() if wanted in _letters(model.name)]
+    fitting = (model for model in stored() if wanted in _letters(model.name))
     nearest = min(fitting, key=lambda model: len(model.name), default=None)
     return nearest.reference if nearest else None
 
@@ -126,11 +121,7 @@ def _letters(name: str) -> str:
 def variant(target: Path, label: str) -> Path:
     """Return the file that holds the model in `target` in another quantisation, or `target` itself.
 
-    `q4` stands for any of Q4_0, Q4_K_M and so on.
-
-    Raises:
-        ModelMissing: there is no such file here; the text says where specchat looked, and what to
-            do.
+    `q4` stands for any of Q4_0, Q4_K_M and so on. A `ModelMissing` says where specchat looked.
     """
     wanted = read_header(target)
     if _has(wanted, label):

@@ -46,11 +46,7 @@ class ModelFile:
 
     @cached_property
     def size(self) -> int:
-        """The bytes of all its parts that are here.
-
-        Raises:
-            OSError: it was deleted meanwhile.
-        """
+        """The bytes of all its parts that are here; an `OSError` if it was deleted meanwhile."""
         return sum(part.stat().st_size for part in self._parts if os.path.isfile(part))
 
     @property
@@ -117,11 +113,7 @@ def whole_header(path: Path) -> Header:
 
 
 def chat_header(path: Path) -> Header:
-    """Return the header of a file that can hold a conversation.
-
-    Raises:
-        ModelError: it cannot; the text says what the file is, and what to do.
-    """
+    """Return the header of a file that can hold a conversation; a `ModelError` says why not."""
     if not (header := whole_header(path)).unusable_reason:
         return header
     advice = "Name the model itself." if header.helper else "Choose another: specchat models list"
@@ -129,11 +121,7 @@ def chat_header(path: Path) -> Header:
 
 
 def read_header(path: Path) -> Header:
-    """Return a file's header, as it was read before if the file has not changed since.
-
-    Raises:
-        ModelError: what `models.gguf.read` raises.
-    """
+    """Return a file's header, as it was read before if the file has not changed since."""
     try:
         real = path.resolve()
         status = real.stat()

@@ -12,10 +12,9 @@ import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from models.files.disk import private_folder
 from models.files.places import cache_dir
@@ -30,8 +29,7 @@ _SUMMED = len(MAGIC) + _CHECKSUM  # offset of the checksummed part
 _STALE_S = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSnapshot:
+class FoundSnapshot(NamedTuple):
     """A snapshot whose checksum has not been verified."""
 
     name: str
@@ -44,11 +42,7 @@ def folder() -> Path:
 
 
 def discard(path: Path) -> None:
-    """Remove all snapshots; instances that hold the folder open write no more.
-
-    Raises:
-        OSError: they cannot be removed.
-    """
+    """Remove all snapshots; instances that hold the folder open write no more."""
     with suppress(FileNotFoundError):  # another process was faster
         while path.exists():
             for file in path.iterdir():
@@ -67,9 +61,6 @@ class Snapshots:
         path: the folder; it is created.
         identity: snapshots of others are ignored.
         budget: bytes that all snapshots may take together.
-
-    Raises:
-        OSError: the folder cannot be made.
     """
 
     def __init__(self, path: Path, identity: str, budget: int) -> None:
@@ -88,9 +79,7 @@ class Snapshots:
     def read(self, name: str) -> tuple[list[int], memoryview]:
         """Return the tokens and the state of a snapshot, and mark it as used.
 
-        Raises:
-            OSError: it has gone.
-            ValueError: it is damaged.
+        An `OSError` says that it has gone, a `ValueError` that it is damaged.
         """
         with self._open(name) as file:
             checksum, tokens = self._read_head(file)
@@ -102,11 +91,7 @@ class Snapshots:
         return tokens, data[_HEAD.size - _SUMMED + _ids(len(tokens)).size :]
 
     def write(self, tokens: Sequence[int], state: memoryview) -> None:
-        """Write a snapshot that replaces the ones it continues; skip one that is too large.
-
-        Raises:
-            OSError: it cannot be written, and no part of it stays.
-        """
+        """Write a snapshot that replaces the ones it continues; skip one that is too large."""
         ids = _ids(len(tokens)).pack(*tokens)
         size = _HEAD.size + len(ids) + len(state)
         disk = os.fstatvfs(self._folder)
@@ -134,11 +119,7 @@ class Snapshots:
         os.close(self._folder)
 
     def _read_head(self, file: BinaryIO) -> tuple[bytes, list[int]]:
-        """Return the checksum and the tokens of a file, and leave it positioned after them.
-
-        Raises:
-            ValueError: it is not a complete snapshot of this identity.
-        """
+        """Return the checksum and the tokens of a complete snapshot of this identity."""
         head = file.read(_HEAD.size)
         if len(head) == _HEAD.size:
             magic, checksum, identity, count, state = _HEAD.unpack(head)
@@ -154,7 +135,7 @@ class Snapshots:
 
     @contextmanager
     def _fresh(self, name: str) -> Iterator[BinaryIO]:
-        """Write a file atomically."""
+        """Write a file atomically; if that fails, no part of it stays."""
         part = f"{name}.{os.getpid()}.part"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         try:

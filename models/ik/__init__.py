@@ -56,10 +56,6 @@ def compiled() -> Path | None:
 
 
 def conditions() -> set[str]:
-    """Return the version, and the words of Linux for the processor and its features.
-
-    Raises:
-        OSError: this is not Linux.
-    """
+    """Return the version, and the words of Linux for the processor; elsewhere an `OSError`."""
     first, _, _ = cpuinfo().partition("\n\n")
     return {PACKAGES["ik"].version, *filter(str.isidentifier, first.split())}

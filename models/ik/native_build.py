@@ -31,11 +31,7 @@ ERROR = 0.25
 
 
 def compare(target: Path) -> str:
-    """Choose the faster library for a model; return the result as a sentence.
-
-    Raises:
-        OSError: the choice cannot be saved.
-    """
+    """Choose the faster library for a model; return the result as a sentence."""
     USED.unlink(missing_ok=True)
     wheel = PACKAGES["ik"].folder / "lib" / COMPILED.name
     outputs: dict[Path, list[Any]] = {wheel: [], COMPILED: []}

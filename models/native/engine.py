@@ -71,12 +71,9 @@ class EngineLibrary:
     offloads_to_gpu: bool = False
 
     def start(self) -> None:
-        """Check that the bindings match the library, and initialise it.
+        """Initialise the library; a `ModelError` says that its structures have another layout.
 
         Fields at other offsets have other values than the known defaults.
-
-        Raises:
-            ModelError: its structures have another layout.
         """
         for params, defaults in (
             (self.c.llama_context_default_params(), self.context_defaults),
@@ -97,11 +94,7 @@ class EngineLibrary:
         return " ".join(f"{file.name}:{checksum.sha256_once(file)}" for file in files)
 
     def speed_key(self, path: Path, gpu_layers: int | None) -> str:
-        """Return everything that speed depends on, as text: file, library and machine.
-
-        Raises:
-            OSError: there is no such file.
-        """
+        """Return everything that speed depends on, as text: file, library and machine."""
         status = path.stat()
         package = f"{self.package.name} {package_version(self.package.name)}"
         what = f"{package} {self.version} {self.features().strip()}"

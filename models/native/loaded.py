@@ -21,12 +21,7 @@ def in_use() -> EngineName | None:
 
 
 def use(name: EngineName) -> EngineLibrary:
-    """Load an engine into this process.
-
-    Raises:
-        OtherEngine: this process has loaded another one.
-        ModelError: it is not installed, or does not fit this version of specchat.
-    """
+    """Load an engine into this process; an `OtherEngine` says that another one is loaded."""
     global _loaded
     if _loaded and _loaded[0] != name:
         raise OtherEngine(f"This process runs {ENGINES[_loaded[0]]} and cannot also load {name}.")

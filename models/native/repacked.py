@@ -104,9 +104,6 @@ def remove(limit: int = 0) -> None:
 
     One copy of a model stays: those for other builds of the library, as before an update, are
     removed. So are copies of models that are gone, and files that a killed program left there.
-
-    Raises:
-        OSError: one cannot be removed.
     """
     left, known, copied = limit, copies(), set[str]()
     for name, copy in sorted(known.items(), key=lambda item: -item[1].used_s):
@@ -135,11 +132,7 @@ def copied_bytes(source: Path | None = None) -> int:
 
 
 def note(name: str, copy: Copy) -> None:
-    """Store the record of a copy.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Store the record of a copy."""
     _file().update(lambda known: {**(known or {}), name: copy})
 
 

@@ -34,12 +34,7 @@ _BATCHES = (30, 1), (31, 1), (33, 2), (37, 4)
 
 
 def make(engine: EngineLibrary, source: Path) -> Path | None:
-    """Write the copy of a model; return its path, or None if there is no room or it differs.
-
-    Raises:
-        OSError: it cannot be written.
-        SpecchatError: the model cannot be read.
-    """
+    """Write the copy of a model; return its path, or None if there is no room or it differs."""
     size, directory = source.stat().st_size, folder()
     directory.mkdir(0o700, parents=True, exist_ok=True)
     with FileLock(directory / "making.lock", timeout=0):  # one at a time on this machine

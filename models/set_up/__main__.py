@@ -16,11 +16,7 @@ PYTHONS = ("python3.13", "python3.12", "python3.11", "python3.14")
 
 
 def main(goal: str) -> None:
-    """Run the steps of a goal that are not done yet.
-
-    Raises:
-        StepFailed: a step cannot be done.
-    """
+    """Run the steps of a goal that are not done yet."""
     steps.environment()
     packages("specchat")
     # Its wheel for macOS cannot be loaded, and llama.cpp uses Apple's GPU without being asked.

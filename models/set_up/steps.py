@@ -75,11 +75,7 @@ class SetupStep:
             self.report(f"{int(count[1]) / int(count[2] or 100):.0%}")
 
     def run(self, command: Sequence[object], *options: Any) -> None:
-        """Run a command; `options` are those of `attempt`.
-
-        Raises:
-            StepFailed: it ends with an error.
-        """
+        """Run a command that must not fail; `options` are those of `attempt`."""
         if output := self.attempt(command, *options):
             raise self.failure(output)
 
@@ -192,8 +188,7 @@ def second_engine() -> bool:
 def llama_cpp(goal: str, can_wait: bool) -> None:
     """Compile llama.cpp; for a chat, the models are fetched meanwhile.
 
-    Raises:
-        StepFailed: it cannot be compiled; without a compiler, only where it cannot wait.
+    Without a compiler it fails only where it cannot wait.
     """
     wanted = os.environ.get("CMAKE_ARGS", "")
     if (_has("llama_cpp") and not wanted) or _is_done(LLAMA, wanted):
@@ -225,11 +220,7 @@ def llama_cpp(goal: str, can_wait: bool) -> None:
 
 
 def native(has_wheel: bool) -> None:
-    """Compile ik_llama.cpp for this processor; it is used if it is faster than its wheel.
-
-    Raises:
-        StepFailed: it cannot be compiled or compared.
-    """
+    """Compile ik_llama.cpp for this processor; it is used if it is faster than its wheel."""
     if not has_wheel or sys.platform != "linux":
         raise StepFailed("This is for Linux, and needs the wheel of ik_llama.cpp to compare with.")
     if not works(*COMPILER, "--version"):

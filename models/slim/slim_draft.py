@@ -50,10 +50,6 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
     """Make a draft of `source` among the models, with the tokens `ids` alone; return its path.
 
     `serves` is the mark of the target that prefers it from then on; see `models.drafts`.
-
-    Raises:
-        ModelError: the source does not allow it, or no engine can requantise it.
-        StorageError: there is no room, or nothing can be written there.
     """
     if parts_of(source):
         raise ModelError(f"{source} is one part of a split model; choose a model in one file.")
@@ -77,11 +73,9 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
 
 
 def quantize(source: Path, path: Path) -> None:
-    """Write `source` to `path` with every matrix as Q4_0.
+    """Write `source` to `path` with every matrix as Q4_0; the caller removes a partial file.
 
-    Raises:
-        ModelError: no engine here can; the text has the reason. The caller removes a partial file.
-        StorageError: the disk became full meanwhile.
+    A `ModelError` says why no engine here can, a `StorageError` that the disk became full.
     """
     engine = engines.first()
     if engine not in engines.installed():
@@ -125,11 +119,7 @@ def default_draft(report: Report) -> Path | None:
 
 @contextmanager
 def _scratch(parent: Path, needed: int) -> Iterator[Path]:
-    """Open a temporary folder for `needed` bytes in another one; it is removed at the end.
-
-    Raises:
-        StorageError: it cannot be made, or what is done with it cannot be written.
-    """
+    """Open a temporary folder for `needed` bytes in another one; it is removed at the end."""
     # Named before it is made: an interrupt that comes as it appears still finds it.
     folder = parent / f"{SCRATCH}{uuid4().hex}"
     try:
