@@ -47,6 +47,7 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+"""Receives the progress of work; it may raise `Cancelled` to stop it."""
 
 
 def silent(progress: Progress) -> None:

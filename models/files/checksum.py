@@ -10,14 +10,14 @@ from models.files.disk import JsonFile
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
-from models.progress import CancelFlag, Progress, Report, raise_if_cancelled, silent
+from models.progress import Progress, Report, silent
 
 _CHUNK = 1 << 20
 _Records = dict[str, tuple[int, int, int, str]]
 """By path: a file's size, time and inode when it was read, and its sha256."""
 
 
-def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None = None) -> Path:
+def ready(reference: str, report: Report = silent) -> Path:
     """Return where a model is, its bytes verified if they never were.
 
     A damaged file is refused; one that specchat manages is removed, never one given by its path.
@@ -25,17 +25,17 @@ def ready(reference: str, progress: Report = silent, cancel: CancelFlag | None =
     model = identify(reference)
     promised = model.promised_sha256
     if promised and known_sha256(model.path) != promised:
-        check(model, progress, cancel)
+        check(model, report)
     return model.path
 
 
-def check(model: ModelFile, report: Report = silent, cancel: CancelFlag | None = None) -> str:
+def check(model: ModelFile, report: Report = silent) -> str:
     """Read a whole file, even if its checksum is known, and return its sha256.
 
     A `ModelError` says that it is not the promised one.
     """
     path, promised = model.path, model.promised_sha256
-    digest = sha256(path, report, cancel)
+    digest = sha256(path, report)
     if promised in (None, digest):
         remember(path, digest)
         return digest
@@ -59,14 +59,13 @@ def discard(path: Path) -> None:
         ) from error
 
 
-def sha256(path: Path, report: Report = silent, cancel: CancelFlag | None = None) -> str:
+def sha256(path: Path, report: Report = silent) -> str:
     """Return the sha256 of a whole file."""
     digest, done = hashlib.sha256(), 0
     try:
         with path.open("rb") as file:
             total = os.fstat(file.fileno()).st_size
             while chunk := file.read(_CHUNK):
-                raise_if_cancelled(cancel)
                 digest.update(chunk)
                 done += len(chunk)
                 report(Progress(done, total, "checking"))

@@ -16,7 +16,7 @@ from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
 
 from models.catalog import GGUF
 from models.errors import NetworkError, UsageError
-from models.progress import CancelFlag, Progress, Report, raise_if_cancelled
+from models.progress import Progress, Report
 
 CONNECT_S = 5.0  # short, so a missing network is noticed soon
 # Bytes are reported and written as they arrive, not in tens of megabytes: only then is a cancel
@@ -59,7 +59,7 @@ def _files(repo: str, info: Any) -> dict[str, GGUF]:
     return files
 
 
-def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> None:
+def fetch(gguf: GGUF, part: Path, report: Report) -> None:
     """Download the rest of a partial file, which is kept if that fails; `gguf` is described."""
 
     class Bar(nullcontext["Bar"]):
@@ -70,7 +70,6 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
             self._done = initial
 
         def update(self, count: int) -> None:
-            raise_if_cancelled(cancel)
             self._done += count
             report(Progress(min(self._done, gguf.size), gguf.size, "from the hub"))
 

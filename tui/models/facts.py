@@ -91,8 +91,7 @@ def needed_gigabytes(entry: GGUF) -> int | None:
 
 
 def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
-    header = model.header
-    if header is None:
+    if (header := model.header) is None:
         return {"size": model.size, "file_type": None}
     return {
         "size": model.size,

@@ -8,7 +8,6 @@ import pytest
 
 from models.errors import Cancelled
 from models.files.pull import pull
-from models.progress import CancelFlag
 from tests import ROOT
 from tests.patience import WAIT_S
 
@@ -57,6 +56,15 @@ def full_disk_at(size, *arguments, prepare=""):
 
 def cancelled_at(size, reference=NO_MIRROR, *_):
     """Pull in this process, and cancel it when so many bytes are there."""
-    cancel = CancelFlag()
     with pytest.raises(Cancelled):
-        pull(reference, progress=lambda seen: seen.done >= size and cancel.raise_(), cancel=cancel)
+        pull(reference, progress=stopping(lambda seen: seen.done >= size))
+
+
+def stopping(is_time):
+    """Return a receiver of progress that stops the work as soon as it is time."""
+
+    def report(seen):
+        if is_time(seen):
+            raise Cancelled
+
+    return report

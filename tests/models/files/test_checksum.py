@@ -8,8 +8,8 @@ from models.files import checksum
 from models.files.checksum import check, ready
 from models.files.locate import identify
 from models.files.places import cache_dir
-from models.progress import CancelFlag
 from tests.models.files.conftest import enter, toy
+from tests.models.files.interrupting import stopping
 from tests.models.files.stores import hub_file
 
 
@@ -39,13 +39,12 @@ def counted(monkeypatch):
 
 
 def test_a_whole_file_is_read_until_somebody_asks_to_stop(tmp_path, data):
-    path, cancel, seen = tmp_path / "file", CancelFlag(), []
+    path, seen = tmp_path / "file", []
     path.write_bytes(data)
     assert checksum.sha256(path, seen.append) == hashlib.sha256(data).hexdigest()
     assert (seen[-1].done, seen[-1].total) == (len(data), len(data))
-    cancel.raise_()
     with pytest.raises(Cancelled):
-        checksum.sha256(path, cancel=cancel)
+        checksum.sha256(path, stopping(lambda seen: True))
 
 
 def test_a_file_is_verified_before_first_use_and_then_remembered(mine, monkeypatch):

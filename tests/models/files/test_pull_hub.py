@@ -15,7 +15,6 @@ from models.files.locate import identify
 from models.files.places import hub_cache
 from models.files.pull import pull
 from models.files.stores import installed
-from models.progress import CancelFlag
 from tests.models.files.conftest import enter, leftovers, refused, toy
 from tests.models.files.interrupting import (
     CHUNK,
@@ -24,6 +23,7 @@ from tests.models.files.interrupting import (
     full_disk_at,
     killed_at,
     pulling,
+    stopping,
 )
 from tests.patience import WAIT_S, until
 from tests.tui.shell.program import run
@@ -295,14 +295,10 @@ def test_two_pulls_at_once_fetch_once(hub, data):
 
 def test_waiting_for_another_pull_can_be_cancelled(hub):
     hub.gets = [lambda handler: hub.released.wait(WAIT_S)]
-    process, cancel = pulling(), CancelFlag()
+    process = pulling()
     until(lambda: hub.ranges)
     with pytest.raises(Cancelled):
-        pull(
-            NO_MIRROR,
-            progress=lambda seen: "waiting" in seen.note and cancel.raise_(),
-            cancel=cancel,
-        )
+        pull(NO_MIRROR, progress=stopping(lambda seen: "waiting" in seen.note))
     process.kill()
     process.communicate()
 
