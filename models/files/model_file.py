@@ -79,11 +79,6 @@ class ModelFile:
         """The checksum that the catalogue or its name in the hub's cache promises."""
         return (self.gguf and self.gguf.sha256) or named_sha256(self.path)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether all its parts exist."""
-        return all(map(os.path.isfile, self._parts))
-
     @cached_property
     def _parts(self) -> list[Path]:
         return parts_of(self.path) or [self.path]

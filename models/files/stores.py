@@ -12,7 +12,7 @@ from models import catalog
 from models.catalog import GGUF
 from models.files import layout
 from models.files.gguf_files import gguf_files, is_helper, is_new, tree
-from models.files.model_file import ModelFile
+from models.files.model_file import ModelFile, missing_parts
 from models.files.places import models_dir, user_folder
 
 _JAN_PATH = re.compile(r"^model_path:[ \t]*['\"]?([^'\"\r\n]+)", re.MULTILINE)
@@ -51,7 +51,7 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
 
 def installed() -> list[ModelFile]:
     """Return the models specchat finds by itself, each once, without parts of split ones."""
-    whole = (model for model in _once(_ours()) if model.is_whole)
+    whole = (model for model in _once(_ours()) if missing_parts(model.path) is None)
     return [model for model in whole if not is_helper(model.path.name)]
 
 

@@ -92,12 +92,9 @@ class Header:
 
         An upper bound: layers with a sliding window may keep fewer tokens than the context has.
         """
-        heads, layers = self._heads(), self.layers
-        if heads is None or layers is None:
+        if (layers := self.layers) is None or (heads := self._heads(layers)) is None:
             return None
-        per_head = self._head_size("key") + self._head_size("value")
-        in_all = sum(heads) if len(heads) > 1 else heads[0] * layers
-        return 2 * in_all * per_head
+        return 2 * heads * (self._head_size("key") + self._head_size("value"))
 
     @property
     def is_recurrent(self) -> bool:
@@ -162,13 +159,14 @@ class Header:
         """Return an integer of the architecture's own metadata."""
         return self._number(f"{self.architecture}.{key}")
 
-    def _heads(self) -> tuple[int, ...] | None:
+    def _heads(self, layers: int) -> int | None:
+        """Return how many heads all layers have together."""
         for key in ("head_count_kv", "head_count"):
             value = self.metadata.get(f"{self.architecture}.attention.{key}")
             if isinstance(value, tuple) and value:
-                return tuple(int(heads) for heads in value)
+                return sum(map(int, value)) * (layers if len(value) == 1 else 1)
             if isinstance(value, int):
-                return (value,)
+                return value * layers
         return None
 
     def _head_size(self, what: str) -> int:

@@ -21,17 +21,12 @@ api: Any = import_module("ik_llama_cpp._ctypes_api")
 if compiled:  # another process decides for itself
     os.environ.pop(ik.VARIABLE, None)
 library_path: str = api._lib._name
-llama_model_default_params = api.llama_model_default_params
-llama_context_default_params = api.llama_context_default_params
-llama_backend_init = api.llama_backend_init
-llama_model_load_from_file = api.llama_model_load_from_file
-llama_init_from_model = api.llama_init_from_model
-llama_batch_init = api.llama_batch_init
-llama_batch_free = api.llama_batch_free
-llama_decode = api.llama_decode
-llama_free = api.llama_free
 llama_model_free = api.llama_free_model
-llama_progress_callback = api.llama_progress_callback
+
+
+def __getattr__(name: str) -> Any:
+    """Return a function or structure that is the same as in llama.cpp."""
+    return getattr(api, name)
 
 
 def _bound(name: str, result: Any, *arguments: Any) -> Any:
