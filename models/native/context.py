@@ -64,13 +64,22 @@ class Context:
     """
 
     def __init__(self, weights: Weights, settings: ContextSettings, cancel: CancelFlag) -> None:
-        self.weights = weights
-        self._engine = weights.engine
-        self._c = self._engine.c
-        self._cancel = cancel
+        self.weights, self._engine, self._c = weights, weights.engine, weights.engine.c
+        self._cancel, self._threads = cancel, settings.threads
+        params = self._engine.context_params(settings)
+        names = self._engine.cache_fields
+        self.fields = " ".join(f"{name}={getattr(params, name)}" for name in names)
+        """The settings that determine the bytes of its cache, as text."""
+        native_log.clear()
+        self._handle: int = self._c.llama_init_from_model(weights.handle, params)
+        if not self._handle:
+            raise ModelError(
+                f"{self._engine.title} cannot make a context of {settings.n_ctx} tokens for "
+                f"{weights.path}: {native_log.last_errors()}. Try a smaller --ctx."
+            )
         self._abort_callback = native_log.strlen_as_abort_callback()  # C keeps only its address
         self._watched: CancelFlag | None = None  # the flag that the library polls
-        self._handle, self._threads = self._open(settings), settings.threads
+        self._watch(BATCH)
         self._memory = self._c.llama_get_memory(self._handle)
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
         """Cells of the cache: as many as requested, padded to a multiple of 256."""
@@ -80,33 +89,17 @@ class Context:
         self.recurrent = RecurrentState(self._c, self._handle) if weights.is_recurrent else None
         """The state of a recurrent model, which cannot be truncated at any length."""
 
-    def _open(self, settings: ContextSettings) -> int:
-        params = self._engine.context_params(settings)
-        names = self._engine.cache_fields
-        self.fields = " ".join(f"{name}={getattr(params, name)}" for name in names)
-        """The settings that determine the bytes of its cache, as text."""
-        native_log.clear()
-        handle: int | None = self._c.llama_init_from_model(self.weights.handle, params)
-        if not handle:
-            raise ModelError(
-                f"{self._engine.title} cannot make a context of {settings.n_ctx} tokens for "
-                f"{self.weights.path}: {native_log.last_errors()}. Try a smaller --ctx."
-            )
-        self._watch(handle, BATCH)
-        return handle
-
-    def _watch(self, handle: int, count: int) -> None:
+    def _watch(self, count: int) -> None:
         """Let the cancel flag abort an evaluation of `count` tokens.
 
         A short one is not aborted if the engine cannot abort safely: it ends soon anyway.
         """
         is_safe = self._engine.aborts_safely or count > SHORT
         flag = self._cancel if is_safe else _NEVER
-        if flag is self._watched:  # setting it takes 2 ms on some machines
-            return
-        self._watched = flag
-        address = ctypes.c_void_p(flag.address)
-        self._c.llama_set_abort_callback(handle, self._abort_callback, address)
+        if flag is not self._watched:  # setting it takes 2 ms on some machines
+            address = ctypes.c_void_p(flag.address)
+            self._c.llama_set_abort_callback(self._handle, self._abort_callback, address)
+            self._watched = flag
 
     @property
     def is_open(self) -> bool:
@@ -136,7 +129,7 @@ class Context:
             raise self._failure(count, "one is not in its vocabulary")
         native_log.clear()
         if not self._engine.aborts_safely:
-            self._watch(self._handle, count)
+            self._watch(count)
         code = self._c.llama_decode(self._handle, self._batch.struct)
         self._c.llama_synchronize(self._handle)  # a GPU computes on, and would be timed too early
         was_watched = self._watched is self._cancel
@@ -185,16 +178,15 @@ class Context:
 
     def truncate(self, length: int) -> None:
         """Keep the first `length` tokens, or fewer if the model cannot roll back exactly there."""
+        cached = len(self.cached_tokens)
         if self.recurrent:
-            reached = self.recurrent.reach(len(self.cached_tokens), length)
-            if reached and self.recurrent.roll_back(len(self.cached_tokens), reached):
-                del self.cached_tokens[reached:]
-            else:
-                self.clear()
-            return
-        if length == len(self.cached_tokens):
-            return
-        if self._reaches_back(length) and self._remove_after(length):
+            length = self.recurrent.reach(cached, length)
+            is_kept = length > 0 and self.recurrent.roll_back(cached, length)
+        else:
+            is_kept = length == cached or (
+                self._reaches_back(length) and self._remove_after(length)
+            )
+        if is_kept:
             del self.cached_tokens[length:]
         else:
             self.clear()
