@@ -178,6 +178,17 @@ def open_model() -> Iterator[Open]:
         yield open_
 
 
+@pytest.fixture
+def open_tiny(open_model: Open, tmp_path: Path) -> Open:
+    """Open contexts on tiny models; all of a kind are on one file."""
+
+    def open_(kind: str = "llama", **options: object) -> NativeModel:
+        path = tmp_path / f"{kind}.gguf"
+        return open_model(path if path.exists() else tiny.write(path, kind, seed=3), **options)
+
+    return open_
+
+
 @pytest.fixture(scope="session")
 def smollm2() -> Path:
     return pulled("smollm2-135m")

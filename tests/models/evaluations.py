@@ -1,14 +1,12 @@
-"""Tiny models of every architecture, and comparison of two evaluations' logits."""
+"""Tokens to evaluate, and comparison of two evaluations' logits."""
 
 import random
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager
 
 import numpy as np
 
+from models.native import loaded
 from models.native.model import NativeModel
-from models.native.weights import Weights
-from tests import tiny
 
 # Of logits with a deviation of 8: the cache holds 16-bit numbers, batches sum in their own order.
 CLOSE = 0.1
@@ -16,28 +14,31 @@ CLOSE = 0.1
 CLOSE_IN_SIZE = 1e-3
 
 
-@contextmanager
-def tiny_model(folder: Path, kind: str = "llama", **options):
-    weights = Weights(tiny.write(folder / f"{kind}.gguf", kind, seed=3))
-    model = NativeModel(weights, **{"n_ctx": 1024, "threads": 1, **options})
-    try:
-        yield model
-    finally:
-        model.close()
-        weights.close()
-
-
 def fresh(model: NativeModel, tokens, rows: int = 1) -> np.ndarray:
     """Return the logits that a context without a past gives."""
-    other = NativeModel(model.weights, n_ctx=model.n_ctx, threads=1)
-    try:
+    with closing(NativeModel(model.weights, n_ctx=model.n_ctx, threads=1)) as other:
         return other.logits(tokens, rows).copy()
-    finally:
-        other.close()
 
 
 def assert_same(a: np.ndarray, b: np.ndarray) -> None:
     np.testing.assert_allclose(a, b, CLOSE_IN_SIZE, CLOSE)
+
+
+@contextmanager
+def decoding(monkeypatch, before=lambda: None, after=lambda: None):
+    """Do something before and after each evaluation of the library."""
+    c = loaded.engine().c
+    decode = c.llama_decode
+
+    def wrapped(*given):
+        before()
+        code = decode(*given)
+        after()
+        return code
+
+    with monkeypatch.context() as patched:
+        patched.setattr(c, "llama_decode", wrapped)
+        yield
 
 
 def random_tokens(rng: random.Random, count: int) -> list[int]:

@@ -1,11 +1,7 @@
 """The KV cache is only a cache: logits depend on the given tokens alone."""
 
 import random
-import tempfile
 import threading
-import time
-from contextlib import closing, contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,24 +9,22 @@ import pytest
 from models import gguf
 from models.errors import Cancelled
 from models.memory import rollback_slots
-from models.native import loaded
 from models.native.engine import BATCH
 from models.native.model import NativeModel
-from models.native.weights import Weights
 from models.progress import CancelFlag
 from tests import tiny
 from tests.engine import ENGINE, llama_alone
-from tests.models.evaluations import RECURRENT, assert_same, fresh, random_tokens, tiny_model
+from tests.models.evaluations import RECURRENT, assert_same, decoding, fresh, random_tokens
 from tests.patience import ALL
 
 ROUNDS = 1000 if ALL else 300
 
 
-def test_a_rejected_proposal_leaves_no_trace():
-    with tempfile.TemporaryDirectory() as folder, tiny_model(Path(folder)) as model:
-        for after in ([1, 2, 3, 9], [1, 2, 9, 4, 5, 6, 7], [8, 2, 3]):
-            model.logits([1, 2, 3, 4, 5, 6], rows=4)
-            assert_same(model.logits(after), fresh(model, after))
+def test_a_rejected_proposal_leaves_no_trace(open_tiny):
+    model = open_tiny()
+    for after in ([1, 2, 3, 9], [1, 2, 9, 4, 5, 6, 7], [8, 2, 3]):
+        model.logits([1, 2, 3, 4, 5, 6], rows=4)
+        assert_same(model.logits(after), fresh(model, after))
 
 
 def evaluate(model: NativeModel, tokens: list[int], proposed: list[int]) -> np.ndarray:
@@ -68,127 +62,109 @@ def play(model: NativeModel, kind: str, rounds: int, check_every: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "gemma3"])
-def test_after_hundreds_of_random_rounds_the_cache_gives_what_a_fresh_context_gives(tmp_path, kind):
-    with tiny_model(tmp_path, kind) as model:
-        assert model.can_roll_back
-        assert model.rollback is None
-        assert (model.weights.sliding_window > 0) == (kind == "gemma3" and ENGINE == "llama")
-        play(model, kind, ROUNDS, 50)
+def test_after_hundreds_of_random_rounds_the_cache_gives_what_a_fresh_one_gives(open_tiny, kind):
+    model = open_tiny(kind)
+    assert model.can_roll_back
+    assert model.rollback is None
+    assert (model.weights.sliding_window > 0) == (kind == "gemma3" and ENGINE == "llama")
+    play(model, kind, ROUNDS, 50)
 
 
 @llama_alone
 @pytest.mark.parametrize("role", ["target", "draft"])
 @pytest.mark.parametrize("kind", RECURRENT)
-def test_recurrent_models_too(tmp_path, kind, role):
+def test_recurrent_models_too(open_tiny, kind, role):
     """Up to 7 tokens are rejected, which the slots of some do not reach, nor of any draft."""
-    with tiny_model(tmp_path, kind, max_rows=32 if role == "target" else 1) as model:
-        assert model.weights.is_recurrent
-        assert model.can_roll_back
-        assert model.rollback == (RECURRENT[kind] if role == "target" else 0)
-        play(model, kind, ROUNDS if role == "target" else ROUNDS // 4, 50)
+    model = open_tiny(kind, max_rows=32 if role == "target" else 1)
+    assert model.weights.is_recurrent
+    assert model.can_roll_back
+    assert model.rollback == (RECURRENT[kind] if role == "target" else 0)
+    play(model, kind, ROUNDS if role == "target" else ROUNDS // 4, 50)
 
 
 @llama_alone
 @pytest.mark.parametrize("layers", [16, 30])
-def test_a_deep_model_keeps_no_more_states_than_its_graph_has_room_for(tmp_path, layers):
+def test_a_deep_model_keeps_the_states_that_its_graph_has_room_for(open_model, tmp_path, layers):
     """llama.cpp ends the process where they are too many: 29, with either."""
     path = tiny.write(tmp_path / "deep.gguf", "lfm2", seed=3, layers=layers)
     assert rollback_slots(gguf.read(path), 32) == 18
-    with (
-        closing(Weights(path)) as weights,
-        closing(NativeModel(weights, n_ctx=1024, threads=1)) as model,
-    ):
-        assert model.rollback == 18
-        play(model, "deep", 60, 20)
+    model = open_model(path)
+    assert model.rollback == 18
+    play(model, "deep", 60, 20)
 
 
 @llama_alone
 @pytest.mark.parametrize("kind", RECURRENT)
-def test_rejected_tokens_and_those_before_them_are_not_evaluated_again(tmp_path, kind):
+def test_rejected_tokens_and_those_before_them_are_not_evaluated_again(open_tiny, kind):
     for max_rows in (32, 1):
-        with tiny_model(tmp_path, kind, max_rows=max_rows) as model:
-            tokens = random_tokens(random.Random(1), 400)
-            model.logits(tokens[:-1], rows=0)
-            room = (model.rollback or 7) if max_rows > 1 else 7
-            for accepted in (0, 2, room - 1, room):
-                accepted = min(accepted, room)
-                proposed = random_tokens(random.Random(2), room)
-                evaluate(model, tokens, proposed)
-                tokens = [*tokens, *proposed[:accepted], 7]
-                assert len(tokens) - model.cached(tokens) <= 3 * room + 4
-                if model.rollback:
-                    assert len(tokens) - model.cached(tokens) == 1
+        model = open_tiny(kind, max_rows=max_rows)
+        tokens = random_tokens(random.Random(1), 400)
+        model.logits(tokens[:-1], rows=0)
+        room = (model.rollback or 7) if max_rows > 1 else 7
+        for accepted in (0, 2, room - 1, room):
+            accepted = min(accepted, room)
+            proposed = random_tokens(random.Random(2), room)
+            evaluate(model, tokens, proposed)
+            tokens = [*tokens, *proposed[:accepted], 7]
+            assert len(tokens) - model.cached(tokens) <= 3 * room + 4
+            if model.rollback:
+                assert len(tokens) - model.cached(tokens) == 1
 
 
 @llama_alone
 @pytest.mark.parametrize("kind", ["lfm2", "qwen35", "nemotron_h"])
-def test_only_the_tokens_of_the_last_batch_are_taken_back_by_slots(tmp_path, kind):
+def test_only_the_tokens_of_the_last_batch_are_taken_back_by_slots(open_tiny, kind):
     """llama.cpp would take back more, of a batch before, and compute something else."""
-    with tiny_model(tmp_path, kind) as model:
-        for batches in ([1, 1], [3, 1], [1, 2], [3, 2]):
-            model.truncate(0)
-            tokens = random_tokens(random.Random(3), 30)
-            model.logits(tokens, rows=0)
-            for size in batches:
-                tokens = [*tokens, *[9] * size]
-                model.logits(tokens, rows=size)
-            back = [*tokens[:-2], 5, 6]
-            assert_same(model.logits(back), fresh(model, back))
-        # Once it has taken back some, the rest is of no use any more.
-        model.logits([*back, 1, 2, 3], rows=3)
-        model.truncate(len(back) + 2)
-        model.truncate(len(back) + 1)
-        assert_same(model.logits([*back, 1, 4]), fresh(model, [*back, 1, 4]))
+    model = open_tiny(kind)
+    for batches in ([1, 1], [3, 1], [1, 2], [3, 2]):
+        model.truncate(0)
+        tokens = random_tokens(random.Random(3), 30)
+        model.logits(tokens, rows=0)
+        for size in batches:
+            tokens = [*tokens, *[9] * size]
+            model.logits(tokens, rows=size)
+        back = [*tokens[:-2], 5, 6]
+        assert_same(model.logits(back), fresh(model, back))
+    # Once it has taken back some, the rest is of no use any more.
+    model.logits([*back, 1, 2, 3], rows=3)
+    model.truncate(len(back) + 2)
+    model.truncate(len(back) + 1)
+    assert_same(model.logits([*back, 1, 4]), fresh(model, [*back, 1, 4]))
 
 
 @llama_alone
 @pytest.mark.parametrize("kind", ["lfm2", "qwen35"])
-def test_a_copy_of_what_was_taken_back_is_not_gone_back_to(tmp_path, kind):
+def test_a_copy_of_what_was_taken_back_is_not_gone_back_to(open_tiny, kind):
     """The slots go back to before a copy; then the text goes on differently, and further back."""
-    with tiny_model(tmp_path, kind) as model:
-        tokens = random_tokens(random.Random(7), 40)
-        model.logits([*tokens, 1], rows=0)
-        model.logits([*tokens, 1, 2, 3], rows=2)
-        model._context.checkpoint()
-        model.truncate(len(tokens) + 2)
-        other = [*tokens, 1, 2, 9, 8, 7, 6, 5]
-        model.logits(other, rows=1)
-        model.logits([*other, 5], rows=1)
-        back = [*other[: len(tokens) + 3], 4]
-        assert_same(model.logits(back), fresh(model, back))
+    model = open_tiny(kind)
+    tokens = random_tokens(random.Random(7), 40)
+    model.logits([*tokens, 1], rows=0)
+    model.logits([*tokens, 1, 2, 3], rows=2)
+    model._context.checkpoint()
+    model.truncate(len(tokens) + 2)
+    other = [*tokens, 1, 2, 9, 8, 7, 6, 5]
+    model.logits(other, rows=1)
+    model.logits([*other, 5], rows=1)
+    back = [*other[: len(tokens) + 3], 4]
+    assert_same(model.logits(back), fresh(model, back))
 
 
 @llama_alone
 @pytest.mark.parametrize("kind", RECURRENT)
-def test_a_cancelled_recurrent_model_goes_back_or_begins_again(tmp_path, kind, monkeypatch):
+def test_a_cancelled_recurrent_model_goes_back_or_begins_again(open_tiny, kind, monkeypatch):
     flag = CancelFlag()
-    with tiny_model(tmp_path, kind, cancel=flag) as model:
-        tokens = random_tokens(random.Random(8), 60)
-        for copies in (False, True):
-            model.logits(tokens, rows=0)
-            if copies:
-                model._context.checkpoint()
-            with raised_on_entry(flag, monkeypatch), pytest.raises(Cancelled):
-                model.logits([*tokens, 1, 2, 3], rows=3)
-            flag.lower()
-            assert model.cached([*tokens, 1]) == (60 if copies or model.rollback == 0 else 0)
-            assert_same(model.logits([*tokens, 1, 5], rows=2), fresh(model, [*tokens, 1, 5], 2))
-            model.truncate(0)
-
-
-@contextmanager
-def raised_on_entry(flag: CancelFlag, monkeypatch):
-    """Raise a flag as soon as an evaluation has begun."""
-    library = loaded.engine().c
-    decode = library.llama_decode
-
-    def begun(handle, batch):
-        flag.raise_()
-        return decode(handle, batch)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(library, "llama_decode", begun)
-        yield
+    model = open_tiny(kind, cancel=flag)
+    tokens = random_tokens(random.Random(8), 60)
+    for copies in (False, True):
+        model.logits(tokens, rows=0)
+        if copies:
+            model._context.checkpoint()
+        with decoding(monkeypatch, before=flag.raise_), pytest.raises(Cancelled):
+            model.logits([*tokens, 1, 2, 3], rows=3)
+        flag.lower()
+        assert model.cached([*tokens, 1]) == (60 if copies or model.rollback == 0 else 0)
+        assert_same(model.logits([*tokens, 1, 5], rows=2), fresh(model, [*tokens, 1, 5], 2))
+        model.truncate(0)
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> float:
@@ -221,14 +197,6 @@ def test_every_row_is_the_logits_after_its_token(open_model, tiny_target):
         assert_same(rows[i], model.logits(tokens[: 32 + i])[0])
 
 
-def test_asking_again_for_what_is_cached_computes_it_again_alike(open_model, tiny_target):
-    model = open_model(tiny_target)
-    tokens = random_tokens(random.Random(1), 300)
-    first = model.logits(tokens, rows=3).copy()
-    assert_same(model.logits(tokens, rows=3), first)
-    assert_same(model.logits(tokens[:50]), fresh(model, tokens[:50]))
-
-
 @pytest.mark.parametrize(
     "length", [1, BATCH - 1, BATCH, BATCH + 1, BATCH + 31, 2 * BATCH + 5, 1024]
 )
@@ -244,45 +212,19 @@ def test_long_prompts_are_read_in_batches_beside_the_rows(open_model, tiny_targe
         assert_same(result[-1:], fresh(model, tokens))
 
 
-def cancel_soon(flag: CancelFlag, seconds: float) -> threading.Thread:
-    def work() -> None:
-        time.sleep(seconds)
-        flag.raise_()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
-
-
-@pytest.fixture
-def slow_model(open_model, tmp_path):
-    """A model that reads its context in about a second."""
+def test_a_cancel_during_a_long_prefill_keeps_what_was_read_and_can_go_on(open_model, tmp_path):
+    """The whole context would take about a second."""
     path, flag = tiny.write(tmp_path / "slow.gguf", seed=4, n_ctx=8192, layers=24), CancelFlag()
-    return open_model(path, n_ctx=8192, cancel=flag), flag
-
-
-def test_a_cancel_during_a_long_prefill_keeps_what_was_read_and_can_go_on(slow_model):
-    model, flag = slow_model
+    model = open_model(path, n_ctx=8192, cancel=flag)
     tokens = random_tokens(random.Random(2), 8000)
-    thread = cancel_soon(flag, 0.15)
+    timer = threading.Timer(0.15, flag.raise_)
+    timer.start()
     with pytest.raises(Cancelled):
         model.logits(tokens)
-    thread.join()
+    timer.join()
     kept = model.cached(tokens)
     assert kept < len(tokens)
     flag.lower()
     short = tokens[: kept + 40]
     assert_same(model.logits(short), fresh(model, short))
     assert model.cached(tokens) == len(short)
-
-
-def test_a_raised_flag_stops_every_evaluation_until_it_is_lowered(slow_model):
-    model, flag = slow_model
-    model.logits([1, 2, 3])
-    flag.raise_()
-    for _ in range(3):
-        with pytest.raises(Cancelled):
-            model.logits([1, 2, 3, 4])
-    assert model.cached([1, 2, 3, 4]) == 3
-    flag.lower()
-    assert_same(model.logits([1, 2, 3, 4]), fresh(model, [1, 2, 3, 4]))

@@ -1,7 +1,5 @@
 """Calls on which llama.cpp would abort are refused in Python, in a sentence."""
 
-import threading
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +8,12 @@ import pytest
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import loaded
 from models.native.engine import BATCH
-from models.native.model import MAX_ROWS, NativeModel
+from models.native.model import MAX_ROWS
 from models.native.weights import Weights
 from models.progress import CancelFlag
 from tests import tiny
 from tests.engine import llama_alone
-from tests.models.evaluations import assert_same
+from tests.models.evaluations import assert_same, decoding
 from tests.scripts import ended
 
 TALKATIVE = """
@@ -62,27 +60,17 @@ def test_an_invalid_token_is_refused_and_the_next_call_is_right(open_model, tiny
     assert_same(model.logits([1, 2, 3]), before)
 
 
-def test_two_threads_in_one_model_are_refused(open_model, tmp_path):
-    path, flag = tiny.write(tmp_path / "slow.gguf", seed=4, n_ctx=8192, layers=24), CancelFlag()
-    model = open_model(path, n_ctx=8192, cancel=flag)
-    ended: list[type[BaseException]] = []
+def test_a_second_evaluation_during_one_is_refused(open_model, tiny_target, monkeypatch):
+    model, refusals = open_model(tiny_target), []
 
-    def prefill() -> None:
-        try:
-            model.logits(list(range(200)) * 40)
-        except BaseException as error:
-            ended.append(type(error))
+    def evaluate():
+        with pytest.raises(RuntimeError, match="two threads"):
+            model.logits([1, 2])
+        refusals.append(True)
 
-    thread = threading.Thread(target=prefill)
-    thread.start()
-    while not model._inside.locked():
-        pass
-    with pytest.raises(RuntimeError, match="two threads"):
-        model.logits([1, 2])
-    flag.raise_()
-    thread.join()
-    assert ended in ([Cancelled], [])
-    flag.lower()
+    with decoding(monkeypatch, before=evaluate):
+        model.logits([1, 2, 3])
+    assert refusals == [True]
     assert model.logits([1, 2]).shape == (1, model.n_vocab)
 
 
@@ -162,16 +150,13 @@ def test_bindings_that_lay_out_structures_otherwise_are_refused(monkeypatch):
         engine.start()
 
 
-def test_a_model_that_computes_no_numbers_is_refused_by_name(tmp_path):
+def test_a_model_that_computes_no_numbers_is_refused_by_name(open_model, tmp_path):
     path = tiny.write(tmp_path / "nan.gguf", seed=5)
     data = bytearray(path.read_bytes())
     data[-400:] = np.full(100, np.nan, np.float32).tobytes()
     path.write_bytes(data)
-    with (
-        closing(Weights(path)) as weights,
-        closing(NativeModel(weights, n_ctx=512, threads=1)) as model,
-        pytest.raises(ModelError, match=f"{path} computes invalid numbers"),
-    ):
+    model = open_model(path)
+    with pytest.raises(ModelError, match=f"{path} computes invalid numbers"):
         model.logits([1, 2])
 
 
@@ -194,28 +179,17 @@ def test_a_round_is_never_cut_if_the_engine_may_hang_of_it(open_model, tiny_targ
 
 def test_an_evaluation_without_rows_has_ended_when_it_returns(open_model, tiny_target, monkeypatch):
     """A GPU computes on after llama_decode; what it computes would be timed too early."""
-    c, ended = loaded.engine().c, []
-    decode, synchronize, model = c.llama_decode, c.llama_synchronize, open_model(tiny_target)
-    monkeypatch.setattr(c, "llama_decode", lambda *given: ended.append(False) or decode(*given))
-    monkeypatch.setattr(
-        c, "llama_synchronize", lambda context: ended.append(True) or synchronize(context)
-    )
-    model.logits([1, 2, 3], rows=0)
-    assert ended == [False, True]
+    calls, model = [], open_model(tiny_target)
+    monkeypatch.setattr(loaded.engine().c, "llama_synchronize", lambda _: calls.append("wait"))
+    with decoding(monkeypatch, after=lambda: calls.append("decode")):
+        model.logits([1, 2, 3], rows=0)
+    assert calls == ["decode", "wait"]
 
 
 def test_an_evaluation_that_no_cancel_could_cut_is_kept(open_model, tiny_target, monkeypatch):
-    engine, flag = loaded.engine(), CancelFlag()
-    decode = engine.c.llama_decode
-
-    def ended(handle, batch):
-        code = decode(handle, batch)
-        flag.raise_()
-        return code
-
-    model, tokens = open_model(tiny_target, cancel=flag), [3, 1, 4, 1, 5]
-    with monkeypatch.context() as patched:
-        patched.setattr(engine.c, "llama_decode", ended)
+    flag, tokens = CancelFlag(), [3, 1, 4, 1, 5]
+    model = open_model(tiny_target, cancel=flag)
+    with decoding(monkeypatch, after=flag.raise_):
         row = model.logits(tokens).copy()
     assert list(model.cached_tokens) == tokens
     with pytest.raises(Cancelled):

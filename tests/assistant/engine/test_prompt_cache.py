@@ -15,7 +15,7 @@ from models.native.model import NativeModel
 from tests import tiny
 from tests.assistant.engine.answering import loaded
 from tests.engine import ENGINE, llama_alone
-from tests.models.evaluations import assert_same, fresh, random_tokens, tiny_model
+from tests.models.evaluations import assert_same, fresh, random_tokens
 
 CHAT = random_tokens(random.Random(1), 400)
 OTHER = random_tokens(random.Random(2), 400)
@@ -103,18 +103,18 @@ def test_the_snapshot_with_the_longest_common_prefix_is_restored(start):
     assert answer(model, prompt_cache, CHAT[:200] + OTHER) == 350
 
 
-def test_the_snapshot_for_a_question_that_differs_is_cut_to_the_common_prefix(tmp_path):
+def test_the_snapshot_for_a_question_that_differs_is_cut_to_the_common_prefix(open_tiny, tmp_path):
     """Else the model would continue from a text that nobody sees."""
-    with tiny_model(tmp_path) as model:
-        read, again = (Slow(model.weights, n_ctx=1024, threads=1) for _ in range(2))
-        for slow, prompt in ((read, CHAT), (again, CHAT[:200] + OTHER)):
-            prompt_cache = PromptCache(slow, "a", 1 << 30, tmp_path / "snapshots")
-            prompt_cache.prepare(prompt, stored=True)
-            assert slow.cached_tokens == tuple(CHAT[:200] if slow is again else ())
-            assert_same(slow.logits(prompt), fresh(model, prompt))
-            prompt_cache.save()
-            prompt_cache.close()
-            slow.close()
+    model = open_tiny()
+    read, again = (Slow(model.weights, n_ctx=1024, threads=1) for _ in range(2))
+    for slow, prompt in ((read, CHAT), (again, CHAT[:200] + OTHER)):
+        prompt_cache = PromptCache(slow, "a", 1 << 30, tmp_path / "snapshots")
+        prompt_cache.prepare(prompt, stored=True)
+        assert slow.cached_tokens == tuple(CHAT[:200] if slow is again else ())
+        assert_same(slow.logits(prompt), fresh(model, prompt))
+        prompt_cache.save()
+        prompt_cache.close()
+        slow.close()
 
 
 def test_a_conversation_that_is_not_stored_leaves_nothing_on_disk(start, places):

@@ -1,4 +1,4 @@
-"""`disk.JsonFile`: concurrent changes of a JSON file are all kept, and no lock hangs."""
+"""`disk`: private files, and JSON files whose concurrent changes are all kept."""
 
 import json
 import os
@@ -37,7 +37,7 @@ with JsonFile(Path(sys.argv[1]), dict)._locked():
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "home" / "file.json"
+    return tmp_path / "a" / "home" / "file.json"
 
 
 def test_the_changes_of_several_programs_at_once_are_all_there(path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_lock_is_waited_for_while_it_is_held(path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"[" * 99_999, b"1" * 5_000, b"\xff"])
 def test_a_damaged_file_reads_as_nothing_and_is_set_aside_once(path: Path, content: bytes) -> None:
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     path.write_bytes(content)
     file = JsonFile(path, dict[str, int])
     assert file.read() is None
@@ -96,7 +96,7 @@ def zeros(path: Path) -> None:
 
 @pytest.mark.parametrize("make", [pipe, link, zeros, Path.mkdir])
 def test_an_irregular_file_is_neither_waited_for_nor_moved(path: Path, make: Any) -> None:
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     make(path)
     before = path.lstat()
     file = JsonFile(path, dict[str, int])
@@ -112,3 +112,21 @@ def test_an_irregular_file_is_neither_waited_for_nor_moved(path: Path, make: Any
 def test_a_change_that_is_none_writes_nothing(path: Path) -> None:
     JsonFile(path, dict[str, int]).update(lambda known: None)
     assert not path.exists()
+
+
+def test_a_private_file_is_nobody_elses_and_a_failure_leaves_it_as_it_was(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        disk.write_private(path, "text")
+        disk.write_private(path, "other text")
+    finally:
+        os.umask(before)
+    assert [each.stat().st_mode & 0o777 for each in (path, *path.parents[:2])] == [
+        0o600,
+        0o700,
+        0o700,
+    ]
+    with pytest.raises(UnicodeEncodeError):
+        disk.write_private(path, "\ud800")
+    assert path.read_text() == "other text"
+    assert list(path.parent.iterdir()) == [path]
