@@ -14,57 +14,43 @@ import pytest
 
 from models import free_cores, machine
 from models.free_cores import FreeCores
-from models.native.model import NativeModel
-from models.native.weights import Weights
+from models.native import loaded
 from tests.models.evaluations import assert_same
 
 PROMPT = list(b"The same text, whatever the settings.")
 
 
-def run(path, **settings):
-    weights = Weights(path)
-    model = NativeModel(weights, n_ctx=256, **settings)
-    logits, conditions = model.logits(PROMPT).copy(), model.conditions
-    model.close()
-    weights.close()
-    return logits, conditions
+def test_other_threads_make_other_conditions_but_no_other_model(open_model, tiny_target):
+    one, two, again = (open_model(tiny_target, threads=n) for n in (1, 2, 1))
+    assert two.conditions != one.conditions == again.conditions
+    assert_same(two.logits(PROMPT), one.logits(PROMPT))
 
 
-def test_other_threads_make_other_conditions_but_no_other_model(tiny_target):
-    usual, conditions = run(tiny_target, threads=1)
-    others, other_conditions = run(tiny_target, threads=2)
-    assert other_conditions != conditions
-    assert_same(others, usual)
-    assert run(tiny_target, threads=1)[1] == conditions
-
-
-def test_a_file_that_was_touched_is_another_one(tiny_target, tmp_path):
+def test_a_file_that_was_touched_is_another_one(open_model, tiny_target, tmp_path):
     copy = shutil.copy2(tiny_target, tmp_path / "copy.gguf")
-    before = run(copy)[1]
+    before = open_model(copy).conditions
     os.utime(copy, ns=(0, 1))
-    assert run(copy)[1] != before
+    assert open_model(copy).conditions != before
 
 
-def test_threads_change_with_the_free_cores_where_that_changes_no_bit(tiny_target, monkeypatch):
-    counts = itertools.cycle([1, 3, 2])
+def test_threads_change_with_the_free_cores_where_that_changes_no_bit(
+    open_model, tiny_target, monkeypatch
+):
+    counts, used, engine = itertools.cycle([1, 3, 2]), [], loaded.engine()
     monkeypatch.setattr(FreeCores, "threads", lambda _: next(counts))
-    weights, used = Weights(tiny_target), []
-    set_threads = weights.engine.c.llama_set_n_threads
+    set_threads = engine.c.llama_set_n_threads
 
     def record(context, *threads):
         used.append(threads)
         set_threads(context, *threads)
 
-    monkeypatch.setattr(weights.engine.c, "llama_set_n_threads", record)
-    fixed, changing = (NativeModel(weights, n_ctx=512, threads=n) for n in (1, None))
+    monkeypatch.setattr(engine.c, "llama_set_n_threads", record)
+    fixed, changing = (open_model(tiny_target, threads=n) for n in (1, None))
     for length, rows in ((200, 1), (201, 1), (204, 3), (205, 1), (230, 20), (231, 1)):
         tokens = [7919 * i % 256 for i in range(length)]
         alike = np.array_equal(fixed.logits(tokens, rows), changing.logits(tokens, rows))
-        assert alike or not weights.engine.computes_alike
-    assert {*used} == ({(n, n) for n in (1, 2, 3)} if weights.engine.computes_alike else set())
-    for model in (fixed, changing):
-        model.close()
-    weights.close()
+        assert alike or not engine.computes_alike
+    assert {*used} == ({(n, n) for n in (1, 2, 3)} if engine.computes_alike else set())
 
 
 @pytest.mark.parametrize(
@@ -213,17 +199,11 @@ def test_a_machine_runs_on_a_battery_of_its_own_that_empties(tmp_path, monkeypat
     assert machine.is_on_battery() is says
 
 
-@pytest.mark.parametrize(("plugged", "says"), [(True, False), (False, True), (None, False)])
-def test_a_machine_whose_battery_is_not_charged_runs_on_it(monkeypatch, plugged, says):
-    battery = SimpleNamespace(power_plugged=plugged)
+def test_a_machine_elsewhere_runs_on_a_battery_that_is_not_charged(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
-    assert machine.is_on_battery() is says
-
-
-def test_a_machine_without_a_battery_runs_on_none(monkeypatch):
-    monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(psutil, "sensors_battery", lambda: None, raising=False)
-    assert not machine.is_on_battery()
+    batteries = [SimpleNamespace(power_plugged=plugged) for plugged in (True, False, None)]
+    sensor = iter([*batteries, None])
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: next(sensor), raising=False)
+    assert [machine.is_on_battery() for _ in range(4)] == [False, True, False, False]
     monkeypatch.delattr(psutil, "sensors_battery")
     assert not machine.is_on_battery()

@@ -4,6 +4,7 @@ import errno
 import os
 import struct
 import tracemalloc
+from dataclasses import replace
 
 import gguf as reference
 import pytest
@@ -13,9 +14,8 @@ from models.gguf import read
 from models.gguf.header import _FILE_TYPES
 from models.gguf.tensors import _BLOCKS
 from models.memory import state_bytes
-from models.native.model import NativeModel
 from models.native.weights import Weights
-from models.slim.writing import FileLayout, read_layout, string, text, texts, write
+from models.slim.writing import read_layout, string, text, texts, write
 from tests import tiny
 from tests.engine import llama_alone
 from tests.fuzz.targets import plain_sentence
@@ -52,26 +52,18 @@ def tensor(name=b"t", shape=(32,), kind=0, offset=0, dimensions=None, room=128):
 
 def test_header_says_what_was_written(model):
     header = read(model)
-    assert header.architecture == "llama"
-    assert header.n_vocab == 259
-    assert header.n_ctx_train == 1024
-    assert header.layers is not None
+    assert (header.architecture, header.file_type, header.layers) == ("llama", "F32", 2)
+    assert (header.n_vocab, header.n_ctx_train) == (259, 1024)
     assert header.template == tiny.TEMPLATE
-    assert header.file_type == "F32"
     assert header.size == model.stat().st_size
 
 
-def test_kv_cache_takes_two_bytes_for_each_number_of_each_layer(model):
-    header = read(model)
-    expected = header.layers * tiny.KV_HEADS * (tiny.HEAD + tiny.HEAD) * 2
-    assert header.kv_bytes_per_token == expected
-
-
-def test_layers_without_attention_take_no_kv_cache(tmp_path):
-    header = read(tiny.write(tmp_path / "lfm2.gguf", "lfm2"))
-    heads = header.metadata["lfm2.attention.head_count_kv"]
-    assert 0 in heads
-    assert header.kv_bytes_per_token == sum(heads) * (tiny.HEAD + tiny.HEAD) * 2
+@pytest.mark.parametrize(("kind", "attending"), [("llama", 2), ("lfm2", 2), ("gemma3", 6)])
+def test_kv_cache_takes_two_bytes_for_each_number_of_each_layer_with_attention(
+    tmp_path, kind, attending
+):
+    header = read(tiny.write(tmp_path / "m.gguf", kind))
+    assert header.kv_bytes_per_token == attending * tiny.KV_HEADS * 2 * tiny.HEAD * 2
 
 
 @llama_alone
@@ -86,15 +78,12 @@ def test_a_token_reads_the_experts_that_it_needs_and_the_table_where_that_is_the
 
 
 @pytest.mark.parametrize("kind", ["lfm2", "qwen35", "nemotron_h", "mamba", "llama"])
-def test_the_size_of_a_state_is_what_the_library_keeps(tmp_path, kind):
-    weights = Weights(tiny.write(tmp_path / "model.gguf", kind))
-    model = NativeModel(weights, n_ctx=256, threads=1)
+def test_the_size_of_a_state_is_what_the_library_keeps(open_tiny, kind):
+    model = open_tiny(kind)
     model.logits([1, 2, 3], rows=0)
-    c, handle = weights.engine.c, model._context._handle
+    c, handle, header = model.weights.engine.c, model._context._handle, model.weights.header
     partial = c.llama_state_seq_get_size_ext(handle, 0, 1) if model._context.recurrent else 0
-    assert 0 <= partial - state_bytes(weights.header) < 200  # lengths and types beside the numbers
-    model.close()
-    weights.close()
+    assert 0 <= partial - state_bytes(header) < 200  # lengths and types beside the numbers
 
 
 def test_block_sizes_are_those_of_the_reference_library():
@@ -183,7 +172,7 @@ def test_a_sound_file_is_not_refused(tmp_path, model):
         read(path)
     aligned = struct.pack("<II", U32, 64)
     layout = read_layout(model)
-    wide = FileLayout(layout.path, layout.values, layout.tensors, 64, layout.data)
+    wide = replace(layout, alignment=64)
     write(wide, tmp_path / "wide.gguf", {**layout.values, "general.alignment": aligned})
     assert read(tmp_path / "wide.gguf").unusable_reason is None
 
@@ -208,15 +197,20 @@ def test_a_strange_value_in_a_sound_model_is_no_obstacle(tmp_path, model, key, s
     assert found.vocabulary is None or len(found.vocabulary) == 32
 
 
+def peak_of_refusal(path, sentence: str) -> int:
+    """Return the most bytes of memory that it takes to refuse a file."""
+    tracemalloc.start()
+    with pytest.raises(ModelError, match=sentence):
+        read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
 def test_claims_of_a_small_file_cannot_use_much_memory(tmp_path):
     path = tmp_path / "model.gguf"
     path.write_bytes(array(STRING, 4 << 20, b"\0" * (8 * 1000)))
-    tracemalloc.start()
-    with pytest.raises(ModelError):
-        read(path)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 4 << 20
+    assert peak_of_refusal(path, "it ends inside its header") < 4 << 20
 
 
 @pytest.mark.parametrize("kind", ["texts", "an array of texts"])
@@ -230,12 +224,7 @@ def test_a_header_of_gigabytes_that_are_no_more_than_a_hole_takes_no_memory(tmp_
             file.write(struct.pack("<Q", size) + b"%4d" % i)
             file.seek(size - 4, os.SEEK_CUR)
         file.truncate()
-    tracemalloc.start()
-    with pytest.raises(ModelError, match="more than 64 MB"):
-        read(path)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 200_000_000
+    assert peak_of_refusal(path, "more than 64 MB") < 200_000_000
 
 
 def test_a_disk_that_cannot_be_read_is_named_in_a_sentence(model, monkeypatch):

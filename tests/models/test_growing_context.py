@@ -1,15 +1,12 @@
 """A context that grows computes what a large one computes."""
 
 import random
-from contextlib import closing
 
 import pytest
 
 from models.errors import ContextFull, ModelError
 from models.native import model as native_model
 from models.native.context import Context
-from models.native.model import NativeModel
-from models.native.weights import Weights
 from tests import tiny
 from tests.engine import llama_alone
 from tests.models.evaluations import assert_same, fresh, random_tokens
@@ -18,14 +15,10 @@ MOST = 1024
 
 
 @pytest.fixture
-def growing(tmp_path, monkeypatch):
+def growing(open_tiny, monkeypatch):
     """A model whose context begins with 256 cells."""
     monkeypatch.setattr(native_model, "FIRST_CELLS", 256)
-    with (
-        closing(Weights(tiny.write(tmp_path / "tiny.gguf"))) as weights,
-        closing(NativeModel(weights, n_ctx=MOST, threads=1)) as model,
-    ):
-        yield model
+    return open_tiny(n_ctx=MOST)
 
 
 @pytest.fixture
@@ -69,14 +62,13 @@ def test_nothing_is_evaluated_again_when_a_context_grows(growing):
     assert evaluated == [5]
 
 
-def test_a_saved_cache_that_is_larger_than_the_context_is_restored(growing):
+def test_a_saved_cache_that_is_larger_than_the_context_is_restored(growing, open_tiny):
     tokens = random_tokens(random.Random(3), 700)
     growing.logits(tokens)
-    copy = growing.state()
-    with closing(NativeModel(growing.weights, n_ctx=MOST, threads=1)) as other:
-        assert other.cache_identity == growing.cache_identity
-        assert other.restore(tokens, copy)
-        assert_same(other.logits([*tokens, 7]), growing.logits([*tokens, 7]))
+    other = open_tiny(n_ctx=MOST)
+    assert other.cache_identity == growing.cache_identity
+    assert other.restore(tokens, growing.state())
+    assert_same(other.logits([*tokens, 7]), growing.logits([*tokens, 7]))
 
 
 def test_a_context_for_which_there_is_no_memory_leaves_the_smaller_one(growing, monkeypatch):
@@ -101,7 +93,8 @@ def test_a_context_for_which_there_is_no_memory_leaves_the_smaller_one(growing, 
         pytest.param({"longrope": 512}, marks=llama_alone),
     ],
 )
-def test_a_model_whose_cache_cannot_be_moved_has_all_its_cells_at_once(tmp_path, cells, how):
-    with closing(Weights(tiny.write(tmp_path / "tiny.gguf", **how))) as weights:
-        NativeModel(weights, n_ctx=MOST, threads=1).close()
+def test_a_model_whose_cache_cannot_be_moved_has_all_its_cells_at_once(
+    open_model, tmp_path, cells, how
+):
+    open_model(tiny.write(tmp_path / "tiny.gguf", **how), n_ctx=MOST)
     assert cells == [MOST]

@@ -74,10 +74,18 @@ def test_a_second_evaluation_during_one_is_refused(open_model, tiny_target, monk
     assert model.logits([1, 2]).shape == (1, model.n_vocab)
 
 
-@pytest.mark.parametrize("n_ctx", [0, -5, 1, BATCH - 1])
-def test_a_context_too_small_is_refused(open_model, tiny_target, n_ctx):
-    with pytest.raises(ModelError, match="too small"):
-        open_model(tiny_target, n_ctx=n_ctx)
+@pytest.mark.parametrize(
+    ("sentence", "options"),
+    [
+        *(("too small", {"n_ctx": n_ctx}) for n_ctx in (0, -5, 1, BATCH - 1)),
+        *(("--threads", {"threads": threads}) for threads in (0, -1, 513, 10**6)),
+    ],
+)
+def test_a_context_too_small_and_impossible_threads_are_refused(
+    open_model, tiny_target, sentence, options
+):
+    with pytest.raises(ModelError, match=sentence):
+        open_model(tiny_target, **options)
 
 
 def test_a_context_is_at_most_what_the_model_was_trained_for(open_model, tmp_path, tiny_target):
@@ -87,12 +95,6 @@ def test_a_context_is_at_most_what_the_model_was_trained_for(open_model, tmp_pat
     assert short.logits([1] * 100).shape == (1, 259)
     with pytest.raises(ContextFull):
         short.logits([1] * 101)
-
-
-@pytest.mark.parametrize("threads", [0, -1, 513, 10**6])
-def test_impossible_thread_counts_are_refused(open_model, tiny_target, threads):
-    with pytest.raises(ModelError, match="threads"):
-        open_model(tiny_target, threads=threads)
 
 
 def test_more_rows_than_the_limit_are_not_made_room_for(open_model, tiny_target):
