@@ -1,5 +1,7 @@
 """The default pair's slim draft: made where the pair was fetched, always the same."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
@@ -24,20 +26,17 @@ KEPT = [*range(259), *range(300, 320)]
 def pair(bare_machine, monkeypatch):
     """A machine with the default pair, which is tiny here, and the list of what its draft keeps."""
     (bare_machine / "models").mkdir()
-    entries = {}
     for name, layers in (("big", 12), ("small", 4)):
         path = tiny.write(bare_machine / "models" / f"{name}.gguf", layers=layers, words=WORDS)
-        entries[name] = GGUF(
-            name, None, path.name, None, path.stat().st_size, None, "MIT", draft="small"
-        )
-        monkeypatch.setitem(catalog.FILES, name, entries[name])
-    pair = catalog.Pair("default", entries["big"], entries["small"])
+        size = path.stat().st_size
+        entry = GGUF(name, None, path.name, None, size, None, "MIT", draft="small")
+        monkeypatch.setitem(catalog.FILES, name, entry)
+    pair = catalog.Pair("default", catalog.FILES["big"], catalog.FILES["small"])
     monkeypatch.setattr(catalog, "DEFAULT", pair)
     bits = np.zeros(SIZE, np.uint8)
     bits[KEPT] = 1
     monkeypatch.setattr(slim_draft, "DEFAULT_TOKENS", bare_machine / "tokens")
     slim_draft.DEFAULT_TOKENS.write_bytes(packed(bits))
-    return pair
 
 
 @pytest.fixture
@@ -81,13 +80,10 @@ def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair
     assert slim_draft.default_draft(reports.append) == own
 
 
-def no_room(*arguments):
-    raise StorageError("There is no room.")
-
-
 def test_without_a_slim_draft_the_whole_one_serves_with_the_reason(pair, reports, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(slim_draft, "require_space", no_room)
+        no_room = StorageError("There is no room.")
+        patched.setattr(slim_draft, "require_space", Mock(side_effect=no_room))
         assert slim_draft.default_draft(reports.append) is None
     assert "There is no room. The draft is used as downloaded." in sentences(reports)
     with monkeypatch.context() as patched:

@@ -5,6 +5,7 @@ import os
 import struct
 import tracemalloc
 from dataclasses import replace
+from unittest.mock import Mock
 
 import gguf as reference
 import pytest
@@ -228,9 +229,7 @@ def test_a_header_of_gigabytes_that_are_no_more_than_a_hole_takes_no_memory(tmp_
 
 
 def test_a_disk_that_cannot_be_read_is_named_in_a_sentence(model, monkeypatch):
-    def fail(*_):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(os, "pread", fail)
+    failure = OSError(errno.EIO, os.strerror(errno.EIO))
+    monkeypatch.setattr(os, "pread", Mock(side_effect=failure))
     with pytest.raises(ModelError, match=f"{model} cannot be read: Input/output error."):
         read(model)

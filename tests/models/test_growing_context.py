@@ -1,6 +1,7 @@
 """A context that grows computes what a large one computes."""
 
 import random
+from unittest.mock import Mock
 
 import pytest
 
@@ -74,12 +75,8 @@ def test_a_saved_cache_that_is_larger_than_the_context_is_restored(growing, open
 def test_a_context_for_which_there_is_no_memory_leaves_the_smaller_one(growing, monkeypatch):
     tokens = random_tokens(random.Random(4), 200)
     growing.logits(tokens)
-
-    def fails(*_):
-        raise ModelError("no memory")
-
     with monkeypatch.context() as patched:
-        patched.setattr(Context, "__init__", fails)
+        patched.setattr(Context, "__init__", Mock(side_effect=ModelError("no memory")))
         with pytest.raises(ModelError, match="no memory"):
             growing.logits([*tokens, *tokens])
     assert growing.cached_tokens == (*tokens,)

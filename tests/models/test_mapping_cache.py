@@ -2,6 +2,7 @@
 
 import os
 from array import array
+from unittest.mock import Mock
 
 import pytest
 
@@ -25,32 +26,27 @@ def content(mapping) -> tuple[object, ...]:
 
 
 @pytest.fixture
-def computed(monkeypatch):
-    """Count the comparisons of vocabularies."""
-    made = []
-
-    def noted(*vocabularies):
-        made.append(vocabularies)
-        return shared_tokens(*vocabularies)
-
-    monkeypatch.setattr(mapping, "shared_tokens", noted)
-    return made
+def comparing(monkeypatch):
+    """What compares vocabularies, and counts it."""
+    comparing = Mock(side_effect=shared_tokens)
+    monkeypatch.setattr(mapping, "shared_tokens", comparing)
+    return comparing
 
 
-def test_a_stored_mapping_is_the_computed_one_and_is_computed_once(pair, tmp_path, computed):
+def test_a_stored_mapping_is_the_computed_one_and_is_computed_once(pair, tmp_path, comparing):
     made = content(cached_mapping(*pair, tmp_path))
     target, draft = (read_vocabulary(header.path) for header in pair)
     assert made == content(shared_tokens(target, draft))
     assert made == content(cached_mapping(*pair, tmp_path))
-    assert len(computed) == 1
+    assert comparing.call_count == 1
     assert made[2], "a token that the draft lacks"
 
 
-def test_a_file_that_has_changed_is_compared_again(pair, tmp_path, computed):
+def test_a_file_that_has_changed_is_compared_again(pair, tmp_path, comparing):
     cached_mapping(*pair, tmp_path)
     os.utime(pair[1].path, ns=(1, 1))
     cached_mapping(*pair, tmp_path)
-    assert len(computed) == 2
+    assert comparing.call_count == 2
 
 
 @pytest.mark.parametrize(
@@ -68,17 +64,17 @@ def test_a_file_that_has_changed_is_compared_again(pair, tmp_path, computed):
         lambda numbers: array("i", [*numbers[: numbers[0] + 1], 9, *numbers[numbers[0] + 2 :]]),
     ],
 )
-def test_a_damaged_file_is_never_used_and_made_again(pair, tmp_path, computed, damage):
+def test_a_damaged_file_is_never_used_and_made_again(pair, tmp_path, comparing, damage):
     made = content(cached_mapping(*pair, tmp_path))
     (path,) = (tmp_path / "mappings").iterdir()
     sound = path.read_bytes()
     path.write_bytes(damage(array("i", sound)).tobytes())
     assert content(cached_mapping(*pair, tmp_path)) == made
-    assert len(computed) == 2
+    assert comparing.call_count == 2
     assert path.read_bytes() == sound
 
 
-def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(pair, tmp_path, computed):
+def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(pair, tmp_path, comparing):
     made = content(cached_mapping(*pair, tmp_path))
     (path,) = (tmp_path / "mappings").iterdir()
     path.unlink()
@@ -86,7 +82,7 @@ def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(pair, tmp_pa
     (tmp_path / "file").touch()
     for folder in tmp_path, tmp_path / "file", None:
         assert content(cached_mapping(*pair, folder)) == made
-    assert len(computed) == 4
+    assert comparing.call_count == 4
 
 
 def test_the_oldest_files_leave(pair, tmp_path, monkeypatch):

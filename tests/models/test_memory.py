@@ -86,11 +86,9 @@ def test_repacked_weights_are_not_resident_twice_and_two_models_repack_in_turn()
 
 def test_a_fit_is_tight_between_what_is_held_and_what_is_needed(monkeypatch):
     monkeypatch.setattr(machine, "memory", lambda: MemoryBytes(9000, 1000))
-    assert memory.fit(1000, 900).verdict == "fits"
-    assert memory.fit(1001, 900).verdict == "tight"
-    assert memory.fit(1200, 1001).verdict == "does not fit"
-    assert memory.fit(1200, 1001, freed=200).verdict == "fits"
-    assert memory.fit(1001).verdict == "does not fit"
+    sizes = (1000, 900), (1001, 900), (1200, 1001), (1200, 1001, 200), (1001,)
+    verdicts = [memory.fit(*size).verdict for size in sizes]
+    assert verdicts == ["fits", "tight", "does not fit", "fits", "does not fit"]
 
 
 def test_four_bit_files_are_expected_to_be_held_twice_on_a_cpu(monkeypatch):
@@ -102,10 +100,8 @@ def test_four_bit_files_are_expected_to_be_held_twice_on_a_cpu(monkeypatch):
 
 
 def test_the_smallest_machine_has_room_for_the_files_and_for_the_rest():
-    assert [memory.machine_gb(size * 10**9) for size in (3, 4, 10, 11, 23, 24)] == [
-        *(8, 16, 16, 32, 32),
-        None,
-    ]
+    smallest = [memory.machine_gb(size * 10**9) for size in (3, 4, 10, 11, 23, 24)]
+    assert smallest == [8, 16, 16, 32, 32, None]
 
 
 def test_this_process_holds_memory_of_its_own():

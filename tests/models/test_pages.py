@@ -3,6 +3,7 @@
 import mmap
 import re
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -48,8 +49,6 @@ def test_a_change_in_memory_alone_stays(path):
 
 
 def test_without_proc_nothing_happens(monkeypatch, path):
-    def missing(path):
-        raise FileNotFoundError(path)
-
-    monkeypatch.setattr("models.native.weights.Path.read_bytes", missing)
+    no_file = Mock(side_effect=FileNotFoundError)
+    monkeypatch.setattr("models.native.weights.Path.read_bytes", no_file)
     weights.release_mapped_pages(path)

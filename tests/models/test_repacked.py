@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,18 +31,23 @@ def roomy(monkeypatch):
     monkeypatch.setattr(repacking, "SPARE", 0)
 
 
+def written(path: Path, seed: int = 0) -> Path:
+    return tiny.write(path, seed=seed, weights=gguf.GGMLQuantizationType.Q4_0)
+
+
 @pytest.fixture
 def source(tmp_path) -> Path:
-    return tiny.write(tmp_path / "tiny.gguf", weights=gguf.GGMLQuantizationType.Q4_0)
+    return written(tmp_path / "tiny.gguf")
 
 
 def logits(source: Path) -> tuple[bytes, bool]:
     """Return the logits of some tokens, and whether a copy was mapped."""
-    with shared(source, None, CancelFlag()) as weights:
-        model = NativeModel(weights, n_ctx=256)
+    with (
+        shared(source, None, CancelFlag()) as weights,
+        closing(NativeModel(weights, n_ctx=256)) as model,
+    ):
         sizes = (30, 1), (31, 1), (37, 4)
         rows = b"".join(model.logits(TOKENS[:end], count).tobytes() for end, count in sizes)
-        model.close()
         maps = Path("/proc/self/maps").read_text()
         return rows, weights.copy is not None and str(weights.copy) in maps
 
@@ -73,9 +79,7 @@ def link(copy: Path) -> None:
 
 
 def replaced_model(copy: Path) -> None:
-    source = copy.parents[2] / "tiny.gguf"
-    tiny.write(source, seed=1, weights=gguf.GGMLQuantizationType.Q4_0)
-    checksum.sha256_once(source)
+    checksum.sha256_once(written(copy.parents[2] / "tiny.gguf", seed=1))
 
 
 @pytest.mark.parametrize("change", [Path.unlink, shorter, later, link, replaced_model])
@@ -102,8 +106,7 @@ def test_a_new_installation_of_the_library_uses_the_same_copy(source, tmp_path, 
 
 
 def test_the_copies_used_last_stay_within_the_limit(tmp_path, monkeypatch):
-    kind = gguf.GGMLQuantizationType.Q4_0
-    sources = [tiny.write(tmp_path / f"{n}.gguf", seed=n, weights=kind) for n in range(4)]
+    sources = [written(tmp_path / f"{n}.gguf", n) for n in range(4)]
     limit = 7 * sources[0].stat().st_size // 2
     monkeypatch.setattr(repacking, "LIMIT", limit)
     engine = loaded.engine()
@@ -121,8 +124,7 @@ def test_the_copies_used_last_stay_within_the_limit(tmp_path, monkeypatch):
 
 
 def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(source, monkeypatch):
-    other = tiny.write(source.with_name("other"), weights=gguf.GGMLQuantizationType.Q4_0, seed=3)
-    copy = repacking.make(loaded.engine(), other)
+    copy = repacking.make(loaded.engine(), written(source.with_name("other"), 3))
     with monkeypatch.context() as patch:
         patch.setattr(repacking, "LIMIT", 1)
         assert repacking.make(loaded.engine(), source) is None

@@ -3,7 +3,6 @@
 ik_llama.cpp misreads Q4_1 and Q5_1 where a matrix has rows of no multiple of 128 weights.
 """
 
-from contextlib import closing
 from dataclasses import replace
 
 import gguf
@@ -14,8 +13,6 @@ from assistant.engine.batch_check import ERROR, error_of_wide_batches
 from models import gguf as headers
 from models import ik
 from models.native import loaded
-from models.native.model import NativeModel
-from models.native.weights import Weights
 from tests import tiny
 from tests.engine import ENGINE
 
@@ -45,9 +42,8 @@ def test_any_width_reads_as_one_by_one(tmp_path, sized, open_model, kind, embedd
     model = open_model(tiny.write(tmp_path / "m.gguf", weights=kind), max_rows=max_rows)
     rows = model.max_rows
     together = model.logits(LONG, rows).copy()
-    with closing(NativeModel(model.weights, n_ctx=model.n_ctx, threads=1)) as other:
-        starts = range(len(LONG) - rows, len(LONG))
-        apart = np.concatenate([other.logits(LONG[: start + 1]).copy() for start in starts])
+    other, ends = open_model(model.weights.path), range(len(LONG) - rows + 1, len(LONG) + 1)
+    apart = np.concatenate([other.logits(LONG[:end]).copy() for end in ends])
     distance = np.linalg.norm(together - apart, axis=1) / np.linalg.norm(apart, axis=1)
     assert distance.max() < 0.1
     assert error_of_wide_batches(model) < ERROR
@@ -79,10 +75,10 @@ def test_the_header_says_which_files_are_limited(tmp_path, sized, kind):
     assert found == {64: limit, 128: None, 192: limit, 256: None}
 
 
-def test_a_limit_shows_in_what_speed_and_cache_depend_on(tiny_target):
-    with closing(Weights(tiny_target)) as weights, closing(NativeModel(weights)) as model:
-        before = model.conditions, model.cache_identity
-        model.limit_batch(16)
-        assert (model.batch, model.max_rows) == (16, 16)
-        assert before[0] != model.conditions
-        assert before[1] != model.cache_identity
+def test_a_limit_shows_in_what_speed_and_cache_depend_on(open_model, tiny_target):
+    model = open_model(tiny_target)
+    before = model.conditions, model.cache_identity
+    model.limit_batch(16)
+    assert (model.batch, model.max_rows) == (16, 16)
+    assert before[0] != model.conditions
+    assert before[1] != model.cache_identity

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from unittest.mock import Mock
 
 import pytest
 
@@ -101,11 +102,7 @@ def test_one_that_is_larger_than_the_room_or_the_rest_of_the_disk_is_not_written
 
 def test_a_write_that_fails_leaves_nothing(kept, monkeypatch):
     opened, path = kept
-
-    def fail(*arguments: object, **options: object) -> None:
-        raise OSError("the disk is full")
-
-    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(os, "replace", Mock(side_effect=OSError("the disk is full")))
     with pytest.raises(OSError, match="full"):
         opened.write([1], STATE)
     assert names() == [path.name]
