@@ -82,8 +82,10 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path.startswith("/api/models/org/toy-GGUF"):
             described = self.hub.truth() if self.hub.described is None else self.hub.described
             self.send_page(body=json.dumps(described).encode())
+        elif self.path.startswith(f"/org/toy-GGUF/resolve/{self.hub.commit}/toy"):
+            self._send_head(302, 0, Location=self.hub.store)
         elif not self.path.startswith("/store/"):
-            self._redirect()
+            self.send_page(404)
         elif self.hub.gets:
             self.hub.gets.pop(0)(self)
         else:
@@ -95,29 +97,22 @@ class Handler(BaseHTTPRequestHandler):
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         begin = int(asked[1]) if asked else 0
         body = data[begin:]
-        self.send_response(206 if begin else 200)
-        self.send_header("Content-Length", str(len(body)))
-        if begin:
-            self.send_header("Content-Range", f"bytes {begin}-{len(data) - 1}/{len(data)}")
-        self.end_headers()
+        part = {"Content_Range": f"bytes {begin}-{len(data) - 1}/{len(data)}"} if begin else {}
+        self._send_head(206 if begin else 200, len(body), **part)
         self.wfile.write(body[:stop_after])
         if stop_after is not None:
             self.close_connection = True
 
     def send_page(self, status: int = 200, body: bytes = b"<html>log in</html>") -> None:
         """Send something that is not the file."""
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
+        self._send_head(status, len(body))
         self.wfile.write(body)
 
-    def _redirect(self) -> None:
-        if not self.path.startswith(f"/org/toy-GGUF/resolve/{self.hub.commit}/toy"):
-            self.send_page(404)
-            return
-        self.send_response(302)
-        self.send_header("Location", self.hub.store)
-        self.send_header("Content-Length", "0")
+    def _send_head(self, status: int, length: int, **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(length))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:

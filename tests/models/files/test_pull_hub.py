@@ -96,10 +96,7 @@ def test_a_connection_that_falls_silent_is_cut_and_taken_up(hub, data, monkeypat
             limits.append(0.01)
 
     def stall(handler):
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(data)))
-        handler.end_headers()
-        handler.wfile.write(data[:5000])
+        handler.send_file(stop_after=5000)
         hub.released.wait(WAIT_S)
 
     hub.gets = [stall]
