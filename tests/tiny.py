@@ -5,6 +5,7 @@ some 50 microseconds a token.
 """
 
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -33,39 +34,32 @@ def write(
     noise: float = 0.3,
     n_ctx: int = 1024,
     stops: bool = True,
-    controls: tuple[str, ...] = CONTROLS,
-    template: str | None = TEMPLATE,
     layers: int | None = None,
     name: str | None = None,
     file_type: int = 0,
-    words: tuple[str, ...] = (),
     longrope: int | None = None,
     weights: gguf.GGMLQuantizationType | None = None,
-    pre: str = "gpt-2",
-    bos: bool | None = False,
-    sentencepiece: bool = False,
+    controls: tuple[str, ...] = CONTROLS,
+    **vocabulary: Any,
 ) -> Path:
     """Write a model of one architecture and return its path.
 
     `like` is the seed of another model that this one resembles: its weights and some `noise`, so
     that it drafts for the other with a middling acceptance rate. With `stops=False` a llama says
     no control token at any temperature, so that no answer ends by itself. `name` and `file_type`
-    are what the header says; the weights are 32 bits whatever it claims. `words` are tokens of
-    their own, which the model says as readily as any byte. A llama with `longrope` rotates its keys
-    in another way in contexts of more tokens than that. The last block of a glm4moe is a head that
-    predicts the token after the next one, which nothing here uses. `weights` is the type of all
-    matrices except the embeddings; `pre` is the name of how text is divided into words; `bos` says
-    whether a text begins with the first control token. SentencePiece has a token for a blank, too,
-    and begins each text with one.
+    are what the header says; the weights are 32 bits whatever it claims. A llama with `longrope`
+    rotates its keys in another way in contexts of more tokens than that. The last block of a
+    glm4moe is a head that predicts the token after the next one, which nothing here uses. `weights`
+    is the type of all matrices except the embeddings; `vocabulary` is for `write_vocabulary`.
     """
     layers = layers or LAYERS.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
-    vocabulary = write_vocabulary(writer, controls, template, words, pre, bos, sentencepiece)
+    n_vocab = write_vocabulary(writer, controls, **vocabulary)
     writer.add_context_length(n_ctx)
     writer.add_embedding_length(EMBEDDING)
     writer.add_block_count(layers)
     writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_vocab_size(vocabulary)
+    writer.add_vocab_size(n_vocab)
     writer.add_file_type(file_type)
     if name is not None:
         writer.add_name(name)
@@ -75,7 +69,7 @@ def write(
         getattr(writer, f"add_{key}")(value)
     endless = 0 if stops or kind != "llama" else len(controls)
     tensors = _Tensors(writer, seed, like, noise, weights, endless)
-    tensors.embed(vocabulary, kind)
+    tensors.embed(n_vocab, kind)
     tensors.add(_OUTSIDE.get(kind, "=output_norm E"))
     for layer, parts in enumerate(_layers(kind, layers)):
         tensors.add(parts, f"blk.{layer}.")
@@ -95,7 +89,12 @@ def write_vocabulary(
     bos: bool | None = False,
     sentencepiece: bool = False,
 ) -> int:
-    """Write the tokens of a model and return how many there are; `bos` None says nothing of it."""
+    """Write the tokens of a model and return how many there are.
+
+    `words` are tokens of their own, which a model says as readily as any byte; `pre` is the name of
+    how text is divided into words; `bos` says whether a text begins with the first control token,
+    None nothing of it. SentencePiece has a token for a blank, too, and begins each text with one.
+    """
     names = _byte_names()
     spelt = ["".join(names[byte] for byte in word.encode()) for word in words]
     normal, control = gguf.TokenType.NORMAL, gguf.TokenType.CONTROL
@@ -211,16 +210,13 @@ def _settings(kind: str, layers: int) -> dict[str, object]:
             last = layers - 1
             networks = [FEED_FORWARD if i % 2 and i < last else 0 for i in range(layers)]
             attend = [KV_HEADS if i == last else 0 for i in range(layers)]
-            own: dict[str, object] = {
-                "feed_forward_length": networks,
-                "head_count": HEADS,
-                "layer_norm_eps": 1e-5,
-            }
+            own = {"feed_forward_length": networks, "head_count": HEADS, "layer_norm_eps": 1e-5}
             return heads | own | {"head_count_kv": attend} | _ssm(128, 16, 4, 2)
         case "glm4moe":
-            experts: dict[str, object] = {"count": 2, "used_count": 1, "shared_count": 1}
-            mixture = {f"expert_{name}": count for name, count in experts.items()}
-            mixture |= {"expert_feed_forward_length": FEED_FORWARD, "leading_dense_block_count": 1}
+            mixture = {
+                "expert_count": 2, "expert_used_count": 1, "expert_shared_count": 1,
+                "expert_feed_forward_length": FEED_FORWARD, "leading_dense_block_count": 1,
+            }  # fmt: skip
             return transformer | heads | mixture | {"nextn_predict_layers": 1}
         case _:
             return {"feed_forward_length": 0, "head_count": 0} | _ssm(128, 8, 4)

@@ -37,6 +37,10 @@ def sentencepiece(*words: str):
     return FileVocabulary(texts, [BYTE] * 256 + [NORMAL] * len(words), "llama")
 
 
+def mapped(target: FileVocabulary, draft: FileVocabulary) -> VocabularyMapping:
+    return VocabularyMapping(*shared_tokens(target, draft))
+
+
 def pairs(mapping: VocabularyMapping, n_draft: int) -> dict[int, int]:
     """Return the draft's id of each of the target's, read off what the mapping does to rows."""
     drafts = mapping.shared(np.arange(n_draft, dtype=np.float32)).astype(int)
@@ -45,7 +49,7 @@ def pairs(mapping: VocabularyMapping, n_draft: int) -> dict[int, int]:
 
 
 def test_equal_vocabularies_cost_nothing():
-    mapping = VocabularyMapping(*shared_tokens(gpt2("one"), gpt2("one")))
+    mapping = mapped(gpt2("one"), gpt2("one"))
     logits, ids, tokens = np.zeros(257, np.float32), np.array([3, 5]), [1, 2]
     assert np.shares_memory(mapping.shared(logits), logits)
     assert mapping.to_target(ids) is ids
@@ -57,23 +61,22 @@ def test_equal_vocabularies_cost_nothing():
 def test_padding_of_one_side_is_never_proposed_and_read_as_token_0(longer):
     padded, plain = gpt2("one", "pad", kinds={257: UNUSED}), gpt2("one")
     target, draft = (padded, plain) if longer == "target" else (plain, padded)
-    mapping = VocabularyMapping(*shared_tokens(target, draft))
+    mapping = mapped(target, draft)
     assert len(mapping.shared(np.zeros(draft.size, np.float32))) == 257
     assert mapping.to_draft([5, target.size - 1]) == [5, 0 if longer == "target" else 256]
 
 
 def test_tokens_of_the_same_bytes_are_the_same_however_they_are_written():
     target, draft = gpt2(" the", "Größe", "\n\n"), sentencepiece("\n\n", "Größe", " the", "other")
-    mapping = VocabularyMapping(*shared_tokens(target, draft))
-    found = pairs(mapping, draft.size)
-    assert [found[token] for token in (256, 257, 258)] == [258, 257, 256]
-    assert all(found[byte] == byte for byte in range(256))
+    mapping = mapped(target, draft)
+    shared = pairs(mapping, draft.size)
+    assert shared == {byte: byte for byte in range(256)} | {256: 258, 257: 257, 258: 256}
     assert mapping.to_draft([256, 65]) == [258, 65]
 
 
 def test_character_is_preferred_to_the_byte_that_it_is():
     target, draft = gpt2(), sentencepiece("A")
-    assert pairs(VocabularyMapping(*shared_tokens(target, draft)), draft.size)[65] == 256
+    assert pairs(mapped(target, draft), draft.size)[65] == 256
 
 
 def test_control_tokens_are_the_same_by_name_and_never_text():
@@ -81,14 +84,14 @@ def test_control_tokens_are_the_same_by_name_and_never_text():
     target = gpt2(name, "x", kinds={256: CONTROL})
     as_control = gpt2("y", name, kinds={257: CONTROL})
     as_text = gpt2("y", name)
-    assert pairs(VocabularyMapping(*shared_tokens(target, as_control)), 258)[256] == 257
-    assert 256 not in pairs(VocabularyMapping(*shared_tokens(target, as_text)), 258)
+    assert pairs(mapped(target, as_control), 258)[256] == 257
+    assert 256 not in pairs(mapped(target, as_text), 258)
 
 
 def test_ids_ascend_wherever_the_control_tokens_are_so_that_each_can_be_looked_up():
     target = gpt2("<|end|>", "ab", kinds={256: CONTROL})
     draft = gpt2("ab", "cd", "<|end|>", kinds={258: CONTROL})
-    mapping = VocabularyMapping(*shared_tokens(target, draft))
+    mapping = mapped(target, draft)
     probs = np.arange(1.0, mapping.size + 1)
     row = Row(mapping.to_target(np.arange(mapping.size)), probs / probs.sum())
     assert row.ids.tolist() == list(range(258))
@@ -102,17 +105,17 @@ def test_each_token_is_mapped_at_most_once_whatever_the_vocabularies_are():
     for _ in range(50):
         target = gpt2(*rng.permutation(words), kinds={257: int(rng.choice([1, 3, 4, 5]))})
         draft = (gpt2, sentencepiece)[rng.integers(2)](*rng.choice(words, 8))  # some twice
-        found = pairs(VocabularyMapping(*shared_tokens(target, draft)), draft.size)
-        assert list(found) == sorted(set(found))
-        assert len(set(found.values())) == len(found)
-        for ours, theirs in found.items():
+        shared = pairs(mapped(target, draft), draft.size)
+        assert list(shared) == sorted(shared)
+        assert len({*shared.values()}) == len(shared)
+        for ours, theirs in shared.items():
             assert target.piece(ours) == draft.piece(theirs)
             assert not target.is_unused(ours)
 
 
 def test_a_token_that_the_draft_lacks_is_spelt_by_the_longest_that_it_has():
     target, draft = gpt2("unbelievable", "🎈"), gpt2("un", "believ", "able", "unb")
-    mapping = VocabularyMapping(*shared_tokens(target, draft))
+    mapping = mapped(target, draft)
     spelt = mapping.to_draft([256])
     assert b"".join(map(draft.piece, spelt)) == b"unbelievable"
     assert spelt[0] == 259
@@ -121,12 +124,12 @@ def test_a_token_that_the_draft_lacks_is_spelt_by_the_longest_that_it_has():
 
 def test_something_is_read_for_every_token():
     target, draft = gpt2("é"), gpt2("x", base=BYTES[:128])
-    assert VocabularyMapping(*shared_tokens(target, draft)).to_draft([256]) == [0]
+    assert mapped(target, draft).to_draft([256]) == [0]
 
 
 def test_beginning_of_a_text_is_read_as_the_beginning_of_what_is_read_for_it():
     target, draft = gpt2("unbelievable", " the", "x" * 9), gpt2("believ", " t")
-    mapping = VocabularyMapping(*shared_tokens(target, draft))
+    mapping = mapped(target, draft)
     tokens = np.random.default_rng(1).integers(0, target.size, 60).tolist()
     whole = mapping.to_draft(tokens)
     for end in range(len(tokens)):
@@ -146,14 +149,14 @@ def test_beginning_of_a_text_is_read_as_the_beginning_of_what_is_read_for_it():
 def test_warping_what_is_shared_is_warping_a_row_in_which_all_else_is_impossible(sampling):
     rng = np.random.default_rng(2)
     target, draft = gpt2("ab", "cd", " the"), gpt2(" the", "xy", "ab")
-    mapping = VocabularyMapping(*shared_tokens(target, draft))
-    found = pairs(mapping, draft.size)
+    mapping = mapped(target, draft)
+    shared = pairs(mapping, draft.size)
     for _ in range(20):
         logits = rng.normal(0, 3, draft.size).astype(np.float32)
         logits[0] = logits.max() + 1
         history = [*rng.integers(0, target.size, 12).tolist(), 257]  # which the draft lacks
         dense = np.full(target.size, -np.inf, np.float32)
-        dense[list(found)] = logits[list(found.values())]
+        dense[list(shared)] = logits[list(shared.values())]
         expected = warp(dense, sampling, history)
         row = warp(mapping.shared(logits), sampling, mapping.indices(history))
         assert mapping.to_target(row.ids).tolist() == expected.ids.tolist()
@@ -190,7 +193,7 @@ def test_tiny_files_are_read_as_they_were_written(tmp_path):
 @pytest.mark.weights
 def test_a_foreign_draft_covers_most_of_what_the_default_target_says(default_pair, smollm2):
     target, foreign = read_vocabulary(default_pair[0]), read_vocabulary(smollm2)
-    mapping = VocabularyMapping(*shared_tokens(target, foreign))
+    mapping = mapped(target, foreign)
     assert 35_000 < mapping.size < 45_000
     for ours, theirs in itertools.islice(pairs(mapping, foreign.size).items(), 0, None, 97):
         assert target.piece(ours) == foreign.piece(theirs)
