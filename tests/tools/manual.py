@@ -25,10 +25,8 @@ StoredMessage = tuple[str, str]
 
 def pages() -> dict[Path, str]:
     """Return the text of every file of the manual."""
-    found = {PAGES / "specchat.md": page((), specchat)}
-    for name in COMMANDS:
-        found[PAGES / f"{name}.md"] = page((name,), command_of(name))
-    return {**found, MAN: man()}
+    commands = {PAGES / f"{name}.md": page((name,), command_of(name)) for name in COMMANDS}
+    return {PAGES / "specchat.md": page((), specchat), **commands, MAN: man()}
 
 
 def command_of(name: str) -> click.Command:
@@ -75,26 +73,22 @@ def page(names: tuple[str, ...], command: click.Command, depth: int = 1) -> str:
     for paragraph in help_paragraphs(command):
         lines += [escaped(paragraph), ""]
     if records := options(names, command):
-        lines += ["| option | |", "|---|---|"]
-        lines += [f"| `{cell(name)}` | {cell(escaped(text))} |" for name, text in records]
-        lines += [""]
+        lines += table("option", [(f"`{name}`", escaped(text)) for name, text in records])
     if names and shares(command):
         lines += ["And [the options that all share](specchat.md).", ""]
     if command is specchat:
         lines += [f"- [{name}]({name}.md): {text}" for name, (_, text) in COMMANDS.items()]
-        lines += ["", "| exit code | |", "|---|---|"]
-        lines += [f"| {code} | {text} |" for code, text in EXIT]
-        lines += ["", "| variable | |", "|---|---|"]
-        lines += [f"| `{name}` | {text} |" for name, text in ENVIRONMENT]
-        lines += [""]
+        lines += ["", *table("exit code", EXIT)]
+        lines += table("variable", [(f"`{name}`", text) for name, text in ENVIRONMENT])
     text = "\n".join(lines)
     for name, child in below(command):
         text += "\n" + page((*names, name), child, depth + 1)
     return text
 
 
-def cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def table(title: str, rows: list[StoredMessage]) -> list[str]:
+    cells = [tuple(text.replace("|", "\\|") for text in row) for row in rows]
+    return [f"| {title} | |", "|---|---|", *(f"| {a} | {b} |" for a, b in cells), ""]
 
 
 def escaped(text: str) -> str:

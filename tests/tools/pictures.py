@@ -38,13 +38,8 @@ PROMPT = f"Repeat this class with one change: its name is LifoStack.{CODE}"
 
 async def chat(settings: Settings) -> None:
     """Ask in the chat, and show the answer's tokens with the drafts that were rejected."""
-    app = SpecchatApp(settings)
-    async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
-        app.chat.prompt.text = SUGGESTIONS[0].text
-        await pilot.press("enter")
-        await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
-        await until(pilot, lambda: app.chat.session.idle)
+    async with started(settings, SIZE) as (app, pilot):
+        await answered(app, pilot, SUGGESTIONS[0].text)
         await pilot.press("f3", "ctrl+g")
         await pilot.pause(1)
         keep(app, "chat.svg")
@@ -64,10 +59,8 @@ async def tools(settings: Settings) -> None:
     """Ask about a folder, and show the call that waits to be allowed after one that has run."""
     with tempfile.TemporaryDirectory(prefix="garden-") as folder:
         Path(folder, "plan.txt").write_text(PLAN)
-        reads = ToolSettings(folders=(Path(folder),))
-        app = SpecchatApp(replace(settings, n_ctx=8192, tools=reads))
-        async with app.run_test(size=(100, 30)) as pilot:
-            await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
+        settings = replace(settings, n_ctx=8192, tools=ToolSettings(folders=(Path(folder),)))
+        async with started(settings, (100, 30)) as (app, pilot):
             await pilot.press("ctrl+n")
             app.chat.session.tool_loop.set_enabled(True)
             app.chat.prompt.text = "Which files are in the folder, and what do they say?"
@@ -78,7 +71,7 @@ async def tools(settings: Settings) -> None:
                 keep(app, "tools.svg")
                 await pilot.press("enter")
                 await until(pilot, lambda: not app.chat.query(ApprovalTurn))
-                await until(pilot, lambda: app.chat.query(ApprovalTurn) or not busy(app))
+                await until(pilot, lambda: app.chat.query(ApprovalTurn) or app.chat.session.idle)
                 if not app.chat.query(ApprovalTurn):
                     return
 
@@ -89,17 +82,12 @@ async def folder(settings: Settings) -> None:
         Path("garden").mkdir()
         for name, text in NOTES.items():
             Path("garden", name).write_text(text)
-        app = SpecchatApp(replace(settings, n_ctx=8192))
-        async with app.run_test(size=(100, 26)) as pilot:
-            await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
+        async with started(replace(settings, n_ctx=8192), (100, 26)) as (app, pilot):
             await pilot.press("ctrl+n", *"@garden/")
             await until(pilot, lambda: app.chat.prompt.picker.searched == "garden/")
             await pilot.press("enter")
             await pilot.pause(3)
-            app.chat.prompt.text = "When are the carrots sown, and where?"
-            await pilot.press("enter")
-            await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
-            await until(pilot, lambda: app.chat.session.idle)
+            await answered(app, pilot, "When are the carrots sown, and where?")
             await pilot.pause(1)
             keep(app, "folder.svg")
 
@@ -118,8 +106,20 @@ def edit(settings: Settings) -> None:
     DOCS.joinpath("edit.svg").write_text(shown.export_svg(title=title))
 
 
-def busy(app: SpecchatApp) -> bool:
-    return not app.chat.session.idle
+@contextlib.asynccontextmanager
+async def started(settings: Settings, size: tuple[int, int]):
+    """Run the chat on a screen of this size, from when it is ready."""
+    app = SpecchatApp(settings)
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
+        yield app, pilot
+
+
+async def answered(app: SpecchatApp, pilot, prompt: str) -> None:
+    app.chat.prompt.text = prompt
+    await pilot.press("enter")
+    await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
+    await until(pilot, lambda: app.chat.session.idle)
 
 
 async def until(pilot, condition) -> None:
@@ -138,10 +138,8 @@ def main() -> None:
     settings = Settings(target=target, draft=draft, max_tokens=160, n_ctx=2048, temperature=0)
     with tempfile.TemporaryDirectory() as home:
         os.environ["SPECCHAT_HOME"] = home
-        asyncio.run(chat(settings))
-        asyncio.run(race(settings))
-        asyncio.run(tools(settings))
-        asyncio.run(folder(settings))
+        for picture in (chat, race, tools, folder):
+            asyncio.run(picture(settings))
         edit(replace(settings, max_tokens=None))
 
 
