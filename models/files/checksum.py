@@ -30,10 +30,7 @@ def ready(reference: str, report: Report = silent) -> Path:
 
 
 def check(model: ModelFile, report: Report = silent) -> str:
-    """Read a whole file, even if its checksum is known, and return its sha256.
-
-    A `ModelError` says that it is not the promised one.
-    """
+    """Return the sha256 of a file, read again; a `ModelError` says that it is not the promised."""
     path, promised = model.path, model.promised_sha256
     digest = sha256(path, report)
     if promised in (None, digest):

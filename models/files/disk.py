@@ -45,11 +45,7 @@ def explanation(folder: Path, error: OSError) -> str:
 
 
 def write_private(path: Path, content: str | bytes) -> None:
-    """Replace a file atomically, making its parent folders; it is on disk when this returns.
-
-    Raises:
-        OSError: it cannot be written, or something else than a file has its name.
-    """
+    """Replace a file atomically, making its parent folders; it is on disk when this returns."""
     private_folder(path.parent)
     check_ours(path)
     fresh = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}")
@@ -66,22 +62,14 @@ def write_private(path: Path, content: str | bytes) -> None:
 
 
 def check_ours(path: Path) -> None:
-    """Check that a path may be replaced or moved: a link, a pipe or a folder is the user's.
-
-    Raises:
-        OSError: it is not a regular file, or its folder cannot be searched.
-    """
+    """Refuse, by an `OSError`, to replace or move a link, a pipe or a folder: it is the user's."""
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file; move it away", str(path))
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading, without blocking on a pipe.
-
-    Raises:
-        OSError: it cannot be read, or is a pipe, a device or a folder.
-    """
+    """Open a regular file for reading; a pipe, a device or a folder is an `OSError`."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")

@@ -58,9 +58,6 @@ class Context:
     The KV cache is only a cache: `cached_tokens` are those in it, and callers first drop
     some of them (`truncate`), then append others (`evaluate`). So a rollback, an abort, another
     conversation and a switch of modes are one operation. Lengths are absolute.
-
-    Raises:
-        ModelError: the library cannot make a context of this size.
     """
 
     def __init__(self, weights: Weights, settings: ContextSettings, cancel: CancelFlag) -> None:
@@ -157,11 +154,7 @@ class Context:
         return ModelError(f"{title} could not evaluate {count} tokens with {path}: {reason}.")
 
     def rows(self, count: int) -> Logits:
-        """Return the logits that the last batch asked for, as a view that the next overwrites.
-
-        Raises:
-            ModelError: there are none, or they are not numbers.
-        """
+        """Return the logits that the last batch asked for, as a view that the next overwrites."""
         n_vocab = self.weights.vocab.size
         if count == 0:
             return np.empty((0, n_vocab), np.float32)

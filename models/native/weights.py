@@ -60,7 +60,10 @@ class Weights:
         self.load_s = perf_counter() - started
         c = self.engine.c
         try:
-            self._check()
+            if c.llama_vocab_type(c.llama_model_get_vocab(self.handle)) == NO_VOCABULARY:
+                raise ModelError(f"{path} has no vocabulary; it is not a language model.")
+            if c.llama_model_has_encoder(self.handle):
+                raise ModelError(f"{path} is an encoder-decoder model; specchat runs decoders.")
         except ModelError:
             self.close()
             raise
@@ -70,13 +73,6 @@ class Weights:
         self.is_recurrent = bool(
             c.llama_model_is_recurrent(self.handle) or c.llama_model_is_hybrid(self.handle)
         )
-
-    def _check(self) -> None:
-        c = self.engine.c
-        if c.llama_vocab_type(c.llama_model_get_vocab(self.handle)) == NO_VOCABULARY:
-            raise ModelError(f"{self.path} has no vocabulary; it is not a language model.")
-        if c.llama_model_has_encoder(self.handle):
-            raise ModelError(f"{self.path} is an encoder-decoder model; specchat runs decoders.")
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""

@@ -186,10 +186,7 @@ def second_engine() -> bool:
 
 
 def llama_cpp(goal: str, can_wait: bool) -> None:
-    """Compile llama.cpp; for a chat, the models are fetched meanwhile.
-
-    Without a compiler it fails only where it cannot wait.
-    """
+    """Compile llama.cpp, unless a chat can do without it; fetch the models of a chat meanwhile."""
     wanted = os.environ.get("CMAKE_ARGS", "")
     if (_has("llama_cpp") and not wanted) or _is_done(LLAMA, wanted):
         return

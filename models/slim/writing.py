@@ -149,10 +149,7 @@ def most_frequent(vocabulary: FileVocabulary, size: int) -> Ids:
 
 
 def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
-    """Return the metadata of a file with only the tokens `ids`.
-
-    A `ModelError` says that this kind of tokenizer needs all of its tokens.
-    """
+    """Return the metadata of a file with only the tokens `ids`, if its tokenizer allows it."""
     kind = values.get(TOKENIZER, b"")[12:].decode("utf-8", "replace")
     if kind not in _TRIMMED:
         raise ModelError(f"Tokens cannot be removed from a vocabulary of type {kind!r}.")
