@@ -6,13 +6,11 @@ import psutil
 
 from models.machine import compute_cores, processors
 
-PERIOD_S = 0.5
-"""Seconds between two measurements of what other programs compute."""
+PERIOD_S = 0.5  # seconds between two measurements of what other programs compute
 TRIAL_EVERY = 20
 """Periods after which all cores are used for one. Beside all threads, a program that gives way to
 them computes little; beside fewer, it would seem to need the other cores."""
-COMPUTING = ("user", "nice", "system", "irq", "softirq", "steal")
-"""The times of a processor that others have used."""
+COMPUTING = ("user", "nice", "system", "irq", "softirq", "steal")  # of a processor
 
 
 class FreeCores:

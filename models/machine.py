@@ -9,8 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-DEVICES = Path("/sys/devices")
-"""Where Linux describes the devices of the machine."""
+DEVICES = Path("/sys/devices")  # where Linux describes the devices of the machine
 SUPPLIES = Path("/sys/class/power_supply")
 """Where Linux describes its batteries and chargers, and the batteries of its mice."""
 CGROUPS, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")

@@ -16,8 +16,7 @@ from models.errors import StorageError
 _SPARE = 512_000_000
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
-LOCK_S, POLL_S = 10.0, 0.005
-"""Seconds to wait for another program's lock, and between two attempts."""
+LOCK_S, POLL_S = 10.0, 0.005  # seconds to wait for another program's lock, and between two attempts
 Content = TypeVar("Content")
 
 
@@ -148,8 +147,7 @@ def converted(value: Any, kind: type[Content]) -> Content | None:
         return None
 
 
-MAX_RECORDS = 64
-"""The oldest entry is dropped first."""
+MAX_RECORDS = 64  # the oldest entry is dropped first
 Value = TypeVar("Value")
 
 

@@ -35,9 +35,7 @@ def named_sha256(path: Path) -> str | None:
 
 def cached(gguf: GGUF) -> Path | None:
     """Return where a file of a repository is, if the cache has it."""
-    if gguf.repo is None:
-        return None
-    for snapshot in _snapshots(storage(gguf.repo), gguf.revision):
+    for snapshot in _snapshots(storage(gguf.repo), gguf.revision) if gguf.repo else ():
         path = snapshot / gguf.file
         if os.path.isfile(path) and _matches(path, gguf, snapshot.name):
             return path
@@ -58,7 +56,8 @@ def _snapshots(folder: Path, revision: str | None) -> Iterator[Path]:
     """Yield the snapshots of a repository: the wanted one, the main branch's, then the others."""
     first = [name for name in (revision, main_commit(folder)) if name]
     yield from (folder / "snapshots" / name for name in first)
-    yield from (entry for entry in _entries(folder / "snapshots") if entry.name not in first)
+    others = sorted((folder / "snapshots").glob("*"))
+    yield from (entry for entry in others if entry.name not in first)
 
 
 def main_commit(folder: Path) -> str | None:
@@ -72,19 +71,11 @@ def main_commit(folder: Path) -> str | None:
 
 def scan() -> Iterator[tuple[str, str, Path]]:
     """Yield the repository, the name and the path of every GGUF in the cache, whole or not."""
-    for folder in _entries(hub_cache()):
-        if folder.name.startswith("models--"):
-            repo = folder.name.removeprefix("models--").replace("--", "/")
-            for snapshot in _snapshots(folder, None):
-                for path in gguf_files(snapshot):
-                    yield repo, path.relative_to(snapshot).as_posix(), path
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
+    for folder in sorted(hub_cache().glob("models--*")):
+        repo = folder.name.removeprefix("models--").replace("--", "/")
+        for snapshot in _snapshots(folder, None):
+            for path in gguf_files(snapshot):
+                yield repo, path.relative_to(snapshot).as_posix(), path
 
 
 def link(repo: str, revision: str, file: str, blob: Path) -> Path:

@@ -24,8 +24,7 @@ from models.gguf import Header
 if TYPE_CHECKING:  # the worker knows no catalogue
     from models.catalog import GGUF
 
-VERSION = 7
-"""Version of `Header` and of its checks: records of other versions are not used."""
+VERSION = 7  # version of `Header` and of its checks: records of other versions are not used
 CACHED_FROM = 16 << 20
 """Bytes of a file from which on its header is cached; a shorter one is read every time."""
 
@@ -35,14 +34,10 @@ class ModelFile:
     """A model file, used in place. Its header is read when it is first asked for."""
 
     path: Path
-    name: str
-    """Its name in its store."""
-    reference: str
-    """What to call it on the command line."""
-    store: str
-    """The program that stores it, or "file"."""
-    gguf: GGUF | None = None
-    """Its entry in the catalogue."""
+    name: str  # its name in its store
+    reference: str  # what to call it on the command line
+    store: str  # the program that stores it, or "file"
+    gguf: GGUF | None = None  # its entry in the catalogue
 
     @cached_property
     def size(self) -> int:

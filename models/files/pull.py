@@ -25,13 +25,11 @@ from models.files.places import hub_cache, models_dir
 from models.files.stores import find
 from models.progress import Progress, Report, silent
 
-PART = ".specchat-part"
-"""Suffix of a partial download's name; no model's name has it."""
+PART = ".specchat-part"  # suffix of a partial download's name; no model's name has it
 _STALE_S = 7 * 24 * 3600
 _POLL_S = 0.2
 _TRUE = {"1", "ON", "YES", "TRUE"}
-Fetch = Callable[[GGUF, Path, Report], None]
-"""Downloads the rest of a partial file."""
+Fetch = Callable[[GGUF, Path, Report], None]  # downloads the rest of a partial file
 
 
 def pull(reference: str, *, offline: bool = False, progress: Report = silent) -> Path:

@@ -21,8 +21,7 @@ from models.files.places import cache_dir
 
 MAGIC = b"specchat KV cache 1\n"
 SUFFIX = ".kv"
-SPARE = 1 << 30
-"""Bytes of the disk that snapshots leave free."""
+SPARE = 1 << 30  # bytes of the disk that snapshots leave free
 _CHECKSUM = 32
 _HEAD = struct.Struct(f"<{len(MAGIC)}s{_CHECKSUM}s{_CHECKSUM}sIQ")
 _SUMMED = len(MAGIC) + _CHECKSUM  # offset of the checksummed part

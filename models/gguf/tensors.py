@@ -56,10 +56,8 @@ class Tensors:
     prompt: int  # weights that are multiplied for each token of a prefill, which has no output
     row_lengths: frozenset[tuple[int, int]] = frozenset()
     """The types and row lengths, in weights, of all tensors with rows."""
-    blocks: int = 0
-    """How many blocks have tensors."""
-    heads: int = 0
-    """How many of them predict further tokens (MTP), and are not layers of the model."""
+    blocks: int = 0  # how many blocks have tensors
+    heads: int = 0  # how many of them predict further tokens (MTP), and are not layers of the model
 
 
 def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0) -> Tensors:

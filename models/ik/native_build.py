@@ -22,12 +22,10 @@ ENDS = {124: 1, 128: 4, 129: 1}
 """Ends of the evaluations, and their rows: of a prompt, of four tokens, and of one."""
 TURNS, CYCLES = 9, 2
 """Processes of each library, which take turns, and measurements in each; the best counts."""
-FASTER = 1.02
-"""Speed-up over the wheel from which a turn counts for the new library: less is noise."""
+FASTER = 1.02  # speed-up over the wheel from which a turn counts for the new library: less is noise
 CLEAR = 7
 """Turns that agree if no other program disturbs them. The majority decides."""
-ERROR = 0.25
-"""The relative difference of its logits from the wheel's that is allowed."""
+ERROR = 0.25  # the relative difference of its logits from the wheel's that is allowed
 
 
 def compare(target: Path) -> str:

@@ -15,8 +15,7 @@ from models.native.weights import Weights
 from models.progress import CancelFlag
 
 NO_CELLS, ABORTED = 1, 2  # results of llama_decode
-SHORT = 32
-"""Tokens up to which an evaluation is short, such as a round of an answer."""
+SHORT = 32  # tokens up to which an evaluation is short, such as a round of an answer
 _NEVER = CancelFlag()  # never raised
 
 
@@ -81,8 +80,7 @@ class Context:
         self.n_ctx = int(self._c.llama_n_ctx(self._handle))
         """Cells of the cache: as many as requested, padded to a multiple of 256."""
         self._batch = Batch(self._c)
-        self.cached_tokens: list[int] = []
-        """The tokens in the cache."""
+        self.cached_tokens: list[int] = []  # the tokens in the cache
         self.recurrent = RecurrentState(self._c, self._handle) if weights.is_recurrent else None
         """The state of a recurrent model, which cannot be truncated at any length."""
 

@@ -60,8 +60,7 @@ class EngineLibrary:
     """Returns how many tokens it evaluates correctly at once with a file; None: any number."""
     sliding_window: Callable[[Any], int] = lambda _: 0
     """Returns the size of the sliding window of loaded weights; 0 is none."""
-    aborts_in_silence: bool = False
-    """Whether it reports an aborted evaluation as a success."""
+    aborts_in_silence: bool = False  # whether it reports an aborted evaluation as a success
     aborts_safely: bool = True
     """Whether all threads of an evaluation see an abort at the same node; else it may hang."""
     computes_alike: bool = False

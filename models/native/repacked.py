@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
 SMALLEST = 200_000_000
 """Bytes of a file from which on a copy is worth it; smaller ones load in half a second."""
-LIMIT = 12_000_000_000
-"""Bytes of all copies; the ones that were used longest ago are removed."""
+LIMIT = 12_000_000_000  # bytes of all copies; the ones that were used longest ago are removed
 DAY_S = 24 * 3600
-RETRY_S = 7 * DAY_S
-"""After this a copy that could not be made is tried again."""
+RETRY_S = 7 * DAY_S  # after this a copy that could not be made is tried again
 SUFFIX = ".repacked"
 
 
@@ -152,6 +150,6 @@ def name_of(engine: "EngineLibrary", source: Path) -> str:
 def _is_as_written(path: Path, copy: Copy) -> bool:
     with suppress(OSError):
         status = path.lstat()
-        kind, what = stat.S_IFMT(status.st_mode), (status.st_size, status.st_mtime_ns)
-        return kind == stat.S_IFREG and what == (copy.size, copy.mtime_ns)
+        state = status.st_size, status.st_mtime_ns
+        return stat.S_ISREG(status.st_mode) and state == (copy.size, copy.mtime_ns)
     return False

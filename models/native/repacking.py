@@ -25,10 +25,8 @@ from models.native.model import NativeModel
 from models.native.repacked import LIMIT, Copy, folder, name_of, note, remove
 from models.native.weights import Weights
 
-SPARE = 10_000_000_000
-"""Bytes that stay free on the disk."""
-TIMES_SIZE = 1.5
-"""The memory that it takes to check a copy, by the size of the model."""
+SPARE = 10_000_000_000  # bytes that stay free on the disk
+TIMES_SIZE = 1.5  # the memory that it takes to check a copy, by the size of the model
 _BATCHES = (30, 1), (31, 1), (33, 2), (37, 4)
 """The batches of the check: how many tokens have been read after each, and its rows."""
 

@@ -53,16 +53,14 @@ class Vocab:
         controls = [token for token, known in enumerate(attributes) if known & CONTROL]
         self.controls = {self.text(token): token for token in controls}
         """The control tokens, by their text."""
-        self.stop_tokens = self._stop_tokens()
-        """The tokens by which the model ends its turn."""
+        self.stop_tokens = self._stop_tokens()  # the tokens by which the model ends its turn
         bos = c.llama_vocab_bos(self._vocab)
         self.bos: int | None = bos if c.llama_vocab_get_add_bos(self._vocab) else None
         """The token that a prompt begins with, if it must."""
         self.bos_text = self.text(bos) if bos >= 0 else ""
         eos = c.llama_vocab_eos(self._vocab)
         self.eos_text = self.text(eos) if eos >= 0 else ""
-        self.template = header.template or None
-        """The Jinja chat template of the file."""
+        self.template = header.template or None  # the Jinja chat template of the file
 
     @cached_property
     def infill_marks(self) -> dict[str, int]:

@@ -81,8 +81,7 @@ class Weights:
             self.handle = None
 
 
-_in_memory: dict[tuple[Path, int | None], Weights] = {}
-"""The weights that this process shares."""
+_in_memory: dict[tuple[Path, int | None], Weights] = {}  # the weights that this process shares
 
 
 @contextmanager

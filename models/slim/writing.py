@@ -15,7 +15,7 @@ from models.base import Ids
 from models.errors import ModelError
 from models.gguf.header import MERGES
 from models.gguf.tensors import Tensor, read_table
-from models.gguf.values import ARRAY, STRING, Malformed, open_stream
+from models.gguf.values import ARRAY, STRING, open_stream
 from models.gguf.vocabulary import NORMAL, TOKENIZER, TOKENS, FileVocabulary
 
 MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
@@ -45,13 +45,10 @@ def read_layout(path: Path) -> FileLayout:
         stream.number("<I")
         tensors = stream.number("<Q")
         values: dict[str, bytes] = {}
-        alignment: object = 32
         for key in stream.keys(stream.number("<Q")):
-            start, value = stream.position, stream.value()
-            alignment = value if key == "general.alignment" else alignment
+            start, _ = stream.position, stream.value()
             values[key] = stream.since(start)
-        if not isinstance(alignment, int):
-            raise Malformed("its alignment is not a number")
+        alignment = int.from_bytes(values.get("general.alignment", number(32))[4:], "little")
         table = read_table(stream, tensors)
         data = -(-stream.position // alignment) * alignment
     return FileLayout(path, values, table, alignment, data)
