@@ -71,9 +71,9 @@ def test_a_catalogue_file_named_by_its_repository_is_the_catalogue_file():
     ],
 )
 def test_a_file_in_the_hubs_cache_is_found_by_its_bytes(hosted, data, is_wanted, change, is_found):
-    revision, found = hosted.revision if is_wanted else OTHER, change(data)
-    blob = "f" * 64 if found[-1:] == b"x" else hosted.sha256
-    link = hub_file(hosted.repo, revision, hosted.file, found, blob)
+    revision, content = hosted.revision if is_wanted else OTHER, change(data)
+    blob = "f" * 64 if content[-1:] == b"x" else hosted.sha256
+    link = hub_file(hosted.repo, revision, hosted.file, content, blob)
     if is_found:
         assert identify("toy").path == identify("org/toy-GGUF:toy.gguf").path == link
         return
@@ -101,10 +101,9 @@ def test_installed_lists_each_whole_model_once_and_how_to_name_it(hosted, data, 
     hub_file("some/one", OTHER, "file.gguf", data, "e" * 64)
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "mine.gguf").write_bytes(data)
-    found = [model.reference for model in installed()]
-    assert found == ["toy", "some/one:file.gguf", str(tmp_path / "models" / "mine.gguf")]
-    for reference in found:
-        assert identify(reference).path.is_file()
+    references = [model.reference for model in installed()]
+    assert references == ["toy", "some/one:file.gguf", str(tmp_path / "models" / "mine.gguf")]
+    assert all(identify(reference).path.is_file() for reference in references)
 
 
 def test_a_file_that_is_known_already_keeps_its_name(hosted, data, tmp_path):
@@ -142,32 +141,26 @@ def stocked(data: bytes) -> Path:
     return home
 
 
+LM_STUDIO = "{home}/.lmstudio/models/org/Tiny-GGUF/Tiny-Q4_K_M.gguf"
+
+
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
         ("llama3.2", "ollama:llama3.2:latest"),
         ("ollama:Llama-3", "ollama:llama3.2:latest"),
         ("llama3.2-vision", "ollama:llama3.2-vision:11b"),
-        ("Tiny-Q4_K_M.gguf", ".lmstudio/models/org/Tiny-GGUF/Tiny-Q4_K_M.gguf"),
-        ("org/Tiny-GGUF", ".lmstudio/models/org/Tiny-GGUF/Tiny-Q4_K_M.gguf"),
-        ("jan-nano", ".local/share/Jan/data/llamacpp/models/jan-nano/model.gguf"),
+        ("Tiny-Q4_K_M.gguf", LM_STUDIO),
+        ("org/Tiny-GGUF", LM_STUDIO),
+        ("jan-nano", "{home}/.local/share/Jan/data/llamacpp/models/jan-nano/model.gguf"),
+        ("qwen-3-8b", "qwen3-8b"),  # where nothing is alike the catalogue is asked
+        *((name, None) for name in ("nonesuch-9x", "ll", "./tiny.gguf", "/tiny.gguf", "~/x.gguf")),
     ],
 )
-def test_the_name_of_a_model_elsewhere_leads_to_it(stocked: Path, name: str, meant: str) -> None:
-    meant = meant if meant.startswith("ollama:") else str(stocked / meant)
+def test_a_name_leads_to_the_model_that_it_resembles_or_to_the_list(
+    stocked: Path, name: str, meant: str | None
+) -> None:
+    guess = f"Did you mean {meant}?" if meant else "See what is here: specchat models list"
     with pytest.raises(ModelMissing) as missing:
         identify(name)
-    assert str(missing.value).endswith(f"Did you mean {meant}?")
-    assert identify(meant).path.is_file()
-
-
-@pytest.mark.parametrize("name", ["nonesuch-9x", "ll", "./tiny.gguf", "/tiny.gguf", "~/tiny.gguf"])
-def test_a_name_like_none_here_leads_to_the_list(stocked: Path, name: str) -> None:
-    with pytest.raises(ModelMissing) as missing:
-        identify(name)
-    assert str(missing.value).endswith("See what is here: specchat models list")
-
-
-def test_where_nothing_is_alike_the_catalogue_is_asked(stocked: Path) -> None:
-    with pytest.raises(ModelMissing, match=r"Did you mean qwen3-8b\?"):
-        identify("qwen-3-8b")
+    assert str(missing.value).endswith(guess.format(home=stocked))
