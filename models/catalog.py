@@ -137,5 +137,4 @@ def draft_for(target: GGUF) -> GGUF | None:
 
 def similar(name: str) -> str | None:
     """Return the known name closest to a mistyped one."""
-    matches = get_close_matches(name.lower(), FILES, n=1)
-    return matches[0] if matches else None
+    return next(iter(get_close_matches(name.lower(), FILES, n=1)), None)

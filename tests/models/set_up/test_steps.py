@@ -74,12 +74,10 @@ def test_packages_are_installed_again_only_for_new_versions(ran, tmp_path, monke
 
 
 def test_a_machine_without_a_wheel_is_told_from_a_failure(ran, tmp_path):
-    ran.says = {"--require-hashes": (1, ["Collecting ik", "ERROR: Connection refused"])}
-    with pytest.raises(StepFailed, match="Connection refused"):
-        steps.second_engine()
-    ran.says = {"--require-hashes": (1, ["after connection broken by 'SSLError'", NO_WHEEL])}
-    with pytest.raises(StepFailed, match="connection broken"):
-        steps.second_engine()
+    for lines in (["Connection refused"], ["connection broken by 'SSLError'", NO_WHEEL]):
+        ran.says = {"--require-hashes": (1, lines)}
+        with pytest.raises(StepFailed, match=lines[0]):
+            steps.second_engine()
     ran.says = {"--require-hashes": (1, [NO_WHEEL])}
     assert not steps.second_engine()
     has(tmp_path, "ik_llama_cpp")
@@ -118,10 +116,8 @@ def test_llama_cpp_is_compiled_once_and_again_for_other_arguments(ran, tmp_path,
     monkeypatch.setenv("CMAKE_ARGS", "-DGGML_CUDA=on")
     steps.llama_cpp("llama", can_wait=True)
     steps.llama_cpp("llama", can_wait=True)
-    assert [("--no-cache-dir --force-reinstall --no-deps" in each) for each, _ in ran] == [
-        False,
-        True,
-    ]
+    forced = ["--no-cache-dir --force-reinstall --no-deps" in command for command, _ in ran]
+    assert forced == [False, True]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it is for Linux")
