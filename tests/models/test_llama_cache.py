@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from models import gguf
+from models.base import common_prefix
 from models.errors import Cancelled
 from models.memory import rollback_slots
 from models.native.engine import BATCH
@@ -228,3 +229,14 @@ def test_a_cancel_during_a_long_prefill_keeps_what_was_read_and_can_go_on(open_m
     short = tokens[: kept + 40]
     assert_same(model.logits(short), fresh(model, short))
     assert model.cached(tokens) == len(short)
+
+
+def test_a_common_prefix_is_what_counting_one_by_one_gives():
+    rng = random.Random(1)
+    for _ in range(2000):
+        a = [rng.randrange(3) for _ in range(rng.randrange(60))]
+        b = a[: rng.randrange(len(a) + 1)] + [rng.randrange(3) for _ in range(rng.randrange(9))]
+        count = 0
+        while count < min(len(a), len(b)) and a[count] == b[count]:
+            count += 1
+        assert common_prefix(a, b) == common_prefix(b, tuple(a)) == count

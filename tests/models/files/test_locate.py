@@ -4,8 +4,10 @@ import pytest
 
 from models.errors import ModelMissing, UsageError
 from models.files import places
-from models.files.locate import identify, resolve
+from models.files.gguf_files import is_label
+from models.files.locate import identify, resolve, variant
 from models.files.stores import installed
+from tests import tiny
 from tests.models.files.stores import OTHER, file, hub_file, ollama_model
 
 
@@ -164,3 +166,72 @@ def test_a_name_leads_to_the_model_that_it_resembles_or_to_the_list(
     with pytest.raises(ModelMissing) as missing:
         identify(name)
     assert str(missing.value).endswith(guess.format(home=stocked))
+
+
+F16, Q4_0, Q8_0, Q4_K_M = 1, 2, 7, 15
+
+
+def write(path: Path, file_type: int, name: str | None = "Toy 1B Instruct", **options) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return tiny.write(path, name=name, file_type=file_type, **options)
+
+
+def test_target_is_its_own_variant(tmp_path):
+    target = write(tmp_path / "here" / "target.gguf", Q4_K_M)
+    write(tmp_path / "here" / "other-q4_0.gguf", Q4_0)
+    for label in ("q4", "Q4_K", "q4_k_m"):
+        assert variant(target, label) == target
+
+
+@pytest.mark.parametrize(
+    "path", ["here/x.gguf", "models/x.gguf", "hf/hub/models--org--toy/snapshots/abc/toy.f16.gguf"]
+)
+def test_variant_is_found_in_the_same_folder_the_cache_and_the_models_folder(tmp_path, path):
+    target = write(tmp_path / "here" / "target.gguf", Q4_K_M)
+    write(tmp_path / "here" / "q8.gguf", Q8_0)
+    wanted = write(tmp_path / path, F16)
+    assert variant(target, "f16") == wanted
+    assert variant(target, "F16") == wanted
+
+
+def test_words_of_packaging_in_a_name_make_no_other_model(tmp_path):
+    target = write(tmp_path / "here" / "target.gguf", Q4_K_M, "Toy 1B Instruct GGUF")
+    wanted = write(tmp_path / "here" / "x.gguf", F16, "toy-1b-instruct-f16")
+    assert variant(target, "f16") == wanted
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"name": "Toy 1B"},
+        {"name": None},
+        {"layers": 3},
+        {"controls": (*tiny.CONTROLS, "<|more|>")},
+        {"kind": "gemma3"},
+    ],
+    ids=["another name", "no name", "another size", "another vocabulary", "another architecture"],
+)
+def test_another_model_is_no_variant_and_the_error_says_where_was_looked(tmp_path, other):
+    target = write(tmp_path / "here" / "target.gguf", Q4_K_M)
+    write(tmp_path / "here" / "f16.gguf", F16, **other)
+    (tmp_path / "here" / "broken-f16.gguf").write_bytes(b"GGUF nonsense")
+    with pytest.raises(ModelMissing) as caught:
+        variant(target, "f16")
+    for part in ("Toy 1B Instruct", "F16", "here", "hub", "models", "Give the path"):
+        assert part in str(caught.value)
+
+
+def test_files_without_a_name_are_only_like_themselves(tmp_path):
+    target = write(tmp_path / "here" / "target.gguf", Q4_K_M, None)
+    write(tmp_path / "here" / "f16.gguf", F16, None)
+    with pytest.raises(ModelMissing):
+        variant(target, "f16")
+    assert variant(target, "q4") == target
+
+
+@pytest.mark.parametrize("text", ["f16", "BF16", "f32", "q4", "q8_0", "Q4_K_M", "iq4_xs", "mxfp4"])
+def test_labels_are_told_from_models(text):
+    assert is_label(text)
+    assert not is_label(f"{text}.gguf")
+    assert not is_label(f"models/{text}")
+    assert not is_label(f"qwen-{text}")
