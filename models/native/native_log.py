@@ -2,15 +2,9 @@
 
 import atexit
 import ctypes
-import sys
-from _thread import interrupt_main
 from collections import deque
-from collections.abc import Callable
-from functools import partial
-from threading import Timer
 from typing import Any
 
-INTERRUPT_AGAIN_S = 0.02  # seconds after which a Ctrl-C is tried once more
 WARN, ERROR = 3, 4  # ggml's levels, not those that llama-cpp-python assumes
 
 _log_callback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
@@ -24,19 +18,8 @@ def _remember(level: int, text: bytes | None, _user_data: object) -> None:
     _log.append((level, (text or b"").decode("utf-8", "replace")))
 
 
-def _interrupt_again(
-    usual: Callable[["sys.UnraisableHookArgs"], object], lost: "sys.UnraisableHookArgs"
-) -> None:
-    """Repeat a Ctrl-C that came during a callback: ctypes would lose it."""
-    if isinstance(lost.exc_value, KeyboardInterrupt):
-        Timer(INTERRUPT_AGAIN_S, interrupt_main).start()
-    else:
-        usual(lost)
-
-
 def capture(c: Any) -> None:
     """Send the log of a library here instead of to the terminal; `c` has its C functions."""
-    sys.unraisablehook = partial(_interrupt_again, sys.unraisablehook)
     c.llama_log_set(_remember, None)
     # Backends log while they are torn down, when the interpreter is already gone.
     atexit.register(lambda: c.llama_log_set(_c_function("abs", _log_callback), None))
