@@ -43,6 +43,7 @@ class GGUF:
     context: int | None = None  # tokens that it was made for
     draft: str | None = None  # the name of the model that is listed to draft for it
     active: float = 1.0  # the part of its weights that each token needs
+    vocabulary: str | None = None  # a digest of its tokens; see `Header.vocabulary`
 
     @property
     def weights(self) -> str:
@@ -71,7 +72,6 @@ class Pair:
 
 def _pinned(name: str, entry: dict[str, Any]) -> GGUF:
     known = {"repo": None, "revision": None, **entry, "mirror": Mirror(**entry["mirror"])}
-    del known["vocabulary"]
     return GGUF(name, **known)
 
 
@@ -107,13 +107,12 @@ PAIRS: tuple[Pair, ...] = (
         if (draft := FILES.get(target.draft or "")) and target is not DEFAULT.target
     ),
 )
-VOCABULARIES: dict[str, str] = {name: entry["vocabulary"] for name, entry in _PINNED.items()}
-"""The digests of the pinned files' vocabularies; see `Header.vocabulary`."""
 DRAFT_OF_VOCABULARY: dict[str, GGUF] = {
-    VOCABULARIES[name]: FILES[name]
-    for name in sorted(VOCABULARIES, key=lambda name: FILES[name].size, reverse=True)
+    gguf.vocabulary: gguf
+    for gguf in sorted(FILES.values(), key=lambda gguf: gguf.size, reverse=True)
+    if gguf.vocabulary
 }
-"""The smallest pinned model of a vocabulary, by its digest; see `Header.vocabulary`."""
+"""The smallest pinned model of a vocabulary, by its digest."""
 
 
 def find(name: str) -> GGUF | None:

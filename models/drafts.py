@@ -186,7 +186,6 @@ def own_draft(target: ModelFile) -> ModelFile | None:
 
 
 def _newest(drafts: Iterable[ModelFile]) -> ModelFile | None:
-    """Return the draft that was made last."""
     return max(drafts, key=lambda draft: draft.path.stat().st_mtime_ns, default=None)
 
 

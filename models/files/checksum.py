@@ -39,21 +39,16 @@ def check(model: ModelFile, report: Report = silent) -> str:
     complaint = f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
     if model.gguf is None:
         raise ModelError(f"{complaint}. It is not used; replace it.")
-    discard(path)
-    raise ModelError(
-        f"{complaint}. It was removed; fetch it again with: specchat models pull {model.reference}"
-    )
-
-
-def discard(path: Path) -> None:
-    """Remove a file, and what its link in the cache points to."""
     try:
-        for file in {path.resolve(), path}:
+        for file in {path.resolve(), path}:  # what its link in the cache points to, and the link
             file.unlink(missing_ok=True)
     except OSError as error:
         raise StorageError(
             f"{path} is damaged and cannot be removed: {error.strerror}. Remove it by hand."
         ) from error
+    raise ModelError(
+        f"{complaint}. It was removed; fetch it again with: specchat models pull {model.reference}"
+    )
 
 
 def sha256(path: Path, report: Report = silent) -> str:

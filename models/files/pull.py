@@ -85,7 +85,6 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
 
 
 def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
-    """Return the path of a file, fetched from the given source and verified."""
     path, lock = _paths(gguf)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

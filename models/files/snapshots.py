@@ -160,7 +160,6 @@ class Snapshots:
                 self.remove(name)
 
     def _by_use(self, suffix: str) -> list[tuple[str, os.stat_result]]:
-        """Return the files, most recently used first."""
         files = []
         for name in self._names(suffix):
             with suppress(FileNotFoundError):

@@ -41,11 +41,6 @@ class Batch:
         self._wants_logits[:count] = 0
         self._wants_logits[count - rows : count] = 1
 
-    def is_within(self, n_vocab: int) -> bool:
-        """Return whether all tokens are below `n_vocab`: others are read out of bounds."""
-        tokens = self._token[: self.struct.n_tokens]
-        return bool(tokens.min() >= 0 and tokens.max() < n_vocab)
-
     def close(self) -> None:
         """Free the arrays."""
         self._c.llama_batch_free(self.struct)
@@ -119,9 +114,9 @@ class Context:
         if self._cancel.raised:
             raise Cancelled
         length, count = len(self.cached_tokens), len(tokens)
-        self._batch.fill(tokens, rows, length)
-        if not self._batch.is_within(self.weights.vocab.size):
+        if not 0 <= min(tokens) <= max(tokens) < self.weights.vocab.size:  # read out of bounds
             raise self._failure(count, "one is not in its vocabulary")
+        self._batch.fill(tokens, rows, length)
         native_log.clear()
         if not self._engine.aborts_safely:
             self._watch(count)

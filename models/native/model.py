@@ -226,5 +226,4 @@ class NativeModel:
 
 
 def _can_grow(weights: Weights) -> bool:
-    """Return whether the cache can move to a larger context."""
     return weights.header.moves_cache and not (weights.is_recurrent or weights.sliding_window)

@@ -139,7 +139,6 @@ def _load(
 
 
 def _refused(engine: EngineLibrary, what: str) -> EngineRefused:
-    """Return the error for a file that the library cannot run, with what the user can do."""
     return EngineRefused(f"{engine.title} cannot {what}.{engines.without_llama()}")
 
 

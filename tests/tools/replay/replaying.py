@@ -175,7 +175,7 @@ def replayed(
     target = ReplayModel(verify, machine, warped.target)
     target.cached_tokens = tokens[:-1]
     draft = ReplayModel(reading, machine)
-    tables = bundled(catalog.VOCABULARIES[catalog.DEFAULT.target.name])
+    tables = bundled(catalog.DEFAULT.target.vocabulary)
     sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, *tables)
     drafter = Cascade(*sources, ReplaySource(draft, warped.draft))
     as_it_is: Any = lambda row, history: row  # noqa: E731

@@ -88,7 +88,7 @@ def test_only_so_many_tokens_are_read(store, monkeypatch):
 
 
 def test_the_bundled_ngrams_are_for_the_default_vocabulary_alone():
-    vocabulary = catalog.VOCABULARIES[catalog.DEFAULT.target.name]
+    vocabulary = catalog.DEFAULT.target.vocabulary
     (tables,) = ngram_store.bundled(vocabulary)
     assert len(tables) > 2000
     assert ngram_store.bundled("0" * 32) == ngram_store.bundled(None) == []
