@@ -101,7 +101,9 @@ def cached_mapping(target: Header, draft: Header, folder: Path | None) -> Shared
         with suppress(OSError):  # it is made again
             content = array("i", chain([size], drafts, ends, chain.from_iterable(spelled)))
             write_private(path, content.tobytes())
-            _remove_oldest(path.parent)
+            by_age = sorted(path.parent.iterdir(), key=lambda file: -file.stat().st_mtime_ns)
+            for old in by_age[MAX_FILES:]:
+                old.unlink(missing_ok=True)
     return shared, size, spell
 
 
@@ -132,9 +134,3 @@ def _name(target: Header, draft: Header) -> str:
         raise ModelError(f"{error.filename} cannot be read: {error.strerror}.") from error
     files = [(state.st_size, state.st_mtime_ns) for state in states]
     return sha256(f"{VERSION} {files}".encode()).hexdigest()[:32]
-
-
-def _remove_oldest(folder: Path) -> None:
-    by_age = sorted(folder.iterdir(), key=lambda path: -path.stat().st_mtime_ns)
-    for path in by_age[MAX_FILES:]:
-        path.unlink(missing_ok=True)

@@ -42,18 +42,14 @@ def state_bytes(header: Header) -> int:
     It is what llama.cpp allocates: the inputs that a convolution still needs, and the state that
     passes from token to token. Architectures with another layout count as 0.
     """
-
-    def number(key: str) -> int:
-        return header.number(key) or 0
-
-    inner, state = number("ssm.inner_size"), number("ssm.state_size")
-    convolved = inner + 2 * number("ssm.group_count") * state
-    carried = max(0, number("ssm.conv_kernel") - 1) * convolved + inner * state
-    width, window = number("embedding_length"), number("shortconv.l_cache")
-    if window:
+    names = "inner_size", "state_size", "group_count", "conv_kernel"
+    inner, state, groups, kernel = (header.number(f"ssm.{name}") or 0 for name in names)
+    carried = max(0, kernel - 1) * (inner + 2 * groups * state) + inner * state
+    width = header.number("embedding_length") or 0
+    if window := header.number("shortconv.l_cache"):
         carried = (window - 1) * width
-    if head := number("wkv.head_size"):
-        carried = width * (head + (number("token_shift_count") or 2))
+    if head := header.number("wkv.head_size"):
+        carried = width * (head + (header.number("token_shift_count") or 2))
     return 4 * carried * _recurrent_layers(header)
 
 

@@ -74,10 +74,8 @@ class EngineLibrary:
 
         Fields at other offsets have other values than the known defaults.
         """
-        for params, defaults in (
-            (self.c.llama_context_default_params(), self.context_defaults),
-            (self.c.llama_model_default_params(), self.model_defaults),
-        ):
+        context, model = self.c.llama_context_default_params(), self.c.llama_model_default_params()
+        for params, defaults in ((context, self.context_defaults), (model, self.model_defaults)):
             if {name: getattr(params, name) for name in defaults} != defaults:
                 raise ModelError(self.package.mismatch)
         self.c.llama_backend_init()

@@ -57,9 +57,8 @@ class Vocab:
         bos = c.llama_vocab_bos(self._vocab)
         self.bos: int | None = bos if c.llama_vocab_get_add_bos(self._vocab) else None
         """The token that a prompt begins with, if it must."""
-        self.bos_text = self.text(bos) if bos >= 0 else ""
-        eos = c.llama_vocab_eos(self._vocab)
-        self.eos_text = self.text(eos) if eos >= 0 else ""
+        ends = bos, c.llama_vocab_eos(self._vocab)
+        self.bos_text, self.eos_text = (self.text(token) if token >= 0 else "" for token in ends)
         self.template = header.template or None  # the Jinja chat template of the file
 
     @cached_property

@@ -13,7 +13,6 @@ from models import engines
 from models.errors import Cancelled, EngineRefused, ModelError
 from models.files.model_file import chat_header
 from models.native import loaded, native_log, repacked
-from models.native.engine import EngineLibrary
 from models.native.vocab import NO_VOCABULARY, Vocab
 from models.progress import CancelFlag
 
@@ -48,13 +47,13 @@ class Weights:
         self.path = path
         self.header = chat_header(path)  # refuses what would end this process
         if reason := self.engine.unsupported_reason(self.header):
-            raise _refused(self.engine, f"run {path}: {reason}")
+            raise self._refused(f"run {path}: {reason}")
         self.copy, self.users = copy, 0  # `users` share it
         params = self.engine.model_params(gpu_layers, copy is not None)
         self.conditions = self.engine.speed_key(path, gpu_layers)
         started = perf_counter()
         cancel = CancelFlag() if cancel is None else cancel
-        self.handle: int | None = _load(self.engine, copy or path, params, cancel, progress)
+        self.handle: int | None = self._load(copy or path, params, cancel, progress)
         if copy is None:
             release_mapped_pages(path)
         self.load_s = perf_counter() - started
@@ -73,6 +72,32 @@ class Weights:
         self.is_recurrent = bool(
             c.llama_model_is_recurrent(self.handle) or c.llama_model_is_hybrid(self.handle)
         )
+
+    def _load(
+        self, path: Path, params: Any, cancel: CancelFlag, progress: Callable[[float], None]
+    ) -> int:
+        last_percent, c = -1, self.engine.c
+
+        def report(fraction: float, _user_data: object) -> bool:
+            nonlocal last_percent
+            if (percent := int(100 * fraction)) > last_percent:  # it is called for every tensor
+                last_percent = percent
+                progress(fraction)
+            return not cancel.raised
+
+        callback = c.llama_progress_callback(report)
+        params.progress_callback = callback
+        params.progress_callback_user_data = ctypes.c_void_p()
+        native_log.clear()
+        handle: int | None = c.llama_model_load_from_file(os.fsencode(path), params)
+        if handle:
+            return handle
+        if cancel.raised:
+            raise Cancelled
+        raise self._refused(f"load {path}: {native_log.last_errors()}")
+
+    def _refused(self, what: str) -> EngineRefused:
+        return EngineRefused(f"{self.engine.title} cannot {what}.{engines.without_llama()}")
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""
@@ -108,38 +133,6 @@ def shared(
         if not weights.users:
             del _in_memory[key]
             weights.close()
-
-
-def _load(
-    engine: EngineLibrary,
-    path: Path,
-    params: Any,
-    cancel: CancelFlag,
-    progress: Callable[[float], None],
-) -> int:
-    last_percent = -1
-
-    def report(fraction: float, _user_data: object) -> bool:
-        nonlocal last_percent
-        if (percent := int(100 * fraction)) > last_percent:  # it is called for every tensor
-            last_percent = percent
-            progress(fraction)
-        return not cancel.raised
-
-    callback = engine.c.llama_progress_callback(report)
-    params.progress_callback = callback
-    params.progress_callback_user_data = ctypes.c_void_p()
-    native_log.clear()
-    handle: int | None = engine.c.llama_model_load_from_file(os.fsencode(path), params)
-    if handle:
-        return handle
-    if cancel.raised:
-        raise Cancelled
-    raise _refused(engine, f"load {path}: {native_log.last_errors()}")
-
-
-def _refused(engine: EngineLibrary, what: str) -> EngineRefused:
-    return EngineRefused(f"{engine.title} cannot {what}.{engines.without_llama()}")
 
 
 def release_mapped_pages(path: Path) -> None:
