@@ -85,7 +85,11 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
 
 
 def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
-    path, lock = _paths(gguf)
+    if gguf.repo is None:
+        path, lock = models_dir() / gguf.file, models_dir() / ".locks" / f"{gguf.file}.lock"
+    else:  # the lock of all programs that use the cache
+        folder, name = layout.storage(gguf.repo), str(gguf.sha256)
+        path, lock = folder / "blobs" / name, hub_cache() / ".locks" / folder.name / f"{name}.lock"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -100,17 +104,10 @@ def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
         raise StorageError(explanation(path.parent, error)) from error
 
 
-def _paths(gguf: GGUF) -> tuple[Path, Path]:
-    """Return the file's final path, and that of its lock, which all users of the cache share."""
-    if gguf.repo is None:
-        return models_dir() / gguf.file, models_dir() / ".locks" / f"{gguf.file}.lock"
-    folder = layout.storage(gguf.repo)
-    lock = hub_cache() / ".locks" / folder.name / f"{gguf.sha256}.lock"
-    return folder / "blobs" / str(gguf.sha256), lock
-
-
 def _transfer(gguf: GGUF, path: Path, fetch: Fetch, report: Report) -> None:
-    _remove_stale(path.parent)
+    for stale in path.parent.glob("[0-9a-f]" * 64 + PART):  # the folder may be the user's own
+        if time.time() - stale.stat().st_mtime > _STALE_S:
+            _remove_partial(stale)
     part = path.with_name(path.name + PART)
     done = part.stat().st_size if part.exists() else 0
     require_space(path.parent, gguf.size - done)
@@ -136,12 +133,6 @@ def _remove_partial(part: Path) -> None:
     for path in part.parent.glob(f"{part.name}*"):
         shutil.rmtree(path, ignore_errors=True)
         path.unlink(missing_ok=True)
-
-
-def _remove_stale(folder: Path) -> None:
-    for part in folder.glob("[0-9a-f]" * 64 + PART):  # the folder may be the user's own
-        if time.time() - part.stat().st_mtime > _STALE_S:
-            _remove_partial(part)
 
 
 @contextmanager

@@ -68,7 +68,6 @@ class Context:
                 f"{self._engine.title} cannot make a context of {settings.n_ctx} tokens for "
                 f"{weights.path}: {native_log.last_errors()}. Try a smaller --ctx."
             )
-        self._abort_callback = native_log.strlen_as_abort_callback()  # C keeps only its address
         self._watched: CancelFlag | None = None  # the flag that the library polls
         self._watch(BATCH)
         self._memory = self._c.llama_get_memory(self._handle)
@@ -88,7 +87,7 @@ class Context:
         flag = self._cancel if is_safe else _NEVER
         if flag is not self._watched:  # setting it takes 2 ms on some machines
             address = ctypes.c_void_p(flag.address)
-            self._c.llama_set_abort_callback(self._handle, self._abort_callback, address)
+            self._c.llama_set_abort_callback(self._handle, native_log.STRLEN, address)
             self._watched = flag
 
     @property

@@ -36,12 +36,11 @@ def last_errors() -> str:
     return "; ".join(lines[-2:]) or "no reason given"
 
 
-def strlen_as_abort_callback() -> object:
-    """Return `strlen` as an abort callback: true as soon as the polled string is not empty."""
-    return _c_function("strlen", _abort_callback)
-
-
 def _c_function(name: str, prototype: type) -> object:
     """Return a function of the C library to use as a callback: no lock, no Python."""
     callback: object = ctypes.cast(getattr(_libc, name), prototype)
     return callback
+
+
+STRLEN = _c_function("strlen", _abort_callback)
+"""An abort callback: true as soon as the polled string is not empty."""

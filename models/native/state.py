@@ -38,10 +38,8 @@ def set_state(c: Any, context: int, state: memoryview, count: int, partial: bool
 
 
 class _Copy(NamedTuple):
-    """A copy of the state after `length` tokens."""
-
-    length: int
-    data: memoryview
+    length: int  # tokens
+    data: memoryview  # the state after them
 
 
 class RecurrentState:
