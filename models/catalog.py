@@ -1,7 +1,4 @@
-"""Models known by name: their sources, and the drafts of targets.
-
-Knows nothing of what is on this machine; see `models.files` for that.
-"""
+"""Models known by name: their sources, and the drafts of targets; not what is on this machine."""
 
 import re
 import tomllib

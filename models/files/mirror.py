@@ -104,12 +104,9 @@ def _download(
 
 def _bytes_in(folder: Path) -> int:
     """Return what pip has written so far; it unpacks nothing, so this is nearly the part's size."""
-    size = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with suppress(FileNotFoundError):  # pip moves its files meanwhile
-                size += os.path.getsize(os.path.join(parent, name))
-    return size
+    with suppress(FileNotFoundError):  # pip moves its files meanwhile
+        return sum(path.stat().st_size for path in folder.rglob("*"))
+    return 0
 
 
 def _failure(requirement: str, log: str) -> NetworkError | OSError:
