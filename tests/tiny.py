@@ -158,33 +158,23 @@ _OUTSIDE = {"lfm2": "=token_embd_norm E"}
 
 def _layers(kind: str, count: int) -> list[str]:
     """Return what each layer is made of."""
-    last = count - 1
     before, after = "=attn_norm E", "=post_attention_norm E"
-    attends = f"{before}, attention"
-    match kind:
-        case "llama":
-            layers = [f"{attends}, {_NETWORK}, =ffn_norm E"] * count
-        case "gemma3":
-            rest = f"{_NETWORK}, =ffn_norm E, {after}, =post_ffw_norm E"
-            layers = [f"{attends}, {_NORMS}, {rest}"] * count
-        case "lfm2":
-            mixed = ("convolution", f"attention, {_NORMS}")
-            network = f"{before}, {_NETWORK}, =ffn_norm E"
-            layers = [f"{network}, {mixed[i % 2]}" for i in range(count)]
-        case "qwen35":  # every other layer is attention
-            mixed = ("delta net", f"gated attention, {_NORMS}")
-            start = f"{before}, {after}, {_NETWORK}"
-            layers = [f"{start}, {mixed[i % 2]}" for i in range(count)]
-        case "nemotron_h":  # a layer is recurrent, or a network; the last one is attention
-            kinds = ["ffn_up E F, ffn_down F E" if i % 2 else "mamba 2" for i in range(last)]
-            layers = [f"{before}, {each}" for each in (*kinds, "attention")]
-        case "glm4moe":  # a dense layer, and mixtures of two experts
-            start = f"{before}, {after}, attention"
-            layers = [f"{start}, {'experts' if i else _NETWORK}" for i in range(count)]
-        case _:
-            layers = [f"{before}, mamba"] * count
-    if kind == "glm4moe":
-        layers[last] = f"{layers[last]}, {_HEAD_OF_BLOCK}"
+    attends, start = f"{before}, attention", f"{before}, {after}, attention"
+    mixed = ("convolution", f"attention, {_NORMS}"), ("delta net", f"gated attention, {_NORMS}")
+    in_turn = {
+        "llama": [f"{attends}, {_NETWORK}, =ffn_norm E"],
+        "gemma3": [f"{attends}, {_NORMS}, {_NETWORK}, =ffn_norm E, {after}, =post_ffw_norm E"],
+        "lfm2": [f"{before}, {_NETWORK}, =ffn_norm E, {mixer}" for mixer in mixed[0]],
+        "qwen35": [f"{before}, {after}, {_NETWORK}, {mixer}" for mixer in mixed[1]],
+        "nemotron_h": [f"{before}, mamba 2", f"{before}, ffn_up E F, ffn_down F E"],
+        "glm4moe": [f"{start}, experts"],
+        "mamba": [f"{before}, mamba"],
+    }[kind]
+    layers = [in_turn[i % len(in_turn)] for i in range(count)]
+    if kind == "nemotron_h":  # a layer is recurrent, or a network; the last one is attention
+        layers[-1] = attends
+    if kind == "glm4moe":  # a dense layer, and mixtures of two experts
+        layers[0], layers[-1] = f"{start}, {_NETWORK}", f"{layers[-1]}, {_HEAD_OF_BLOCK}"
     return layers
 
 

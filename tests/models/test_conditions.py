@@ -16,6 +16,7 @@ from models import free_cores, machine
 from models.free_cores import FreeCores
 from models.native import loaded
 from tests.models.evaluations import assert_same
+from tests.models.files.stores import file
 
 PROMPT = list(b"The same text, whatever the settings.")
 
@@ -110,9 +111,7 @@ ARM = {f"system/cpu/cpu{cpu}/cpu_capacity": f"{414 if cpu < 4 else 1024}\n" for 
 )
 def test_efficiency_cores_are_not_used_beside_others(tmp_path, monkeypatch, files, allowed, cores):
     for name, text in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        file(tmp_path / name, text.encode())
     monkeypatch.setattr(machine, "DEVICES", tmp_path)
     monkeypatch.setattr(psutil, "cpu_count", lambda logical: 5)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(allowed)}, raising=False)
@@ -157,10 +156,9 @@ def test_a_container_has_the_cores_and_the_memory_of_its_limits(
         ("inner", "200000 100000", "3000", 2100),
         ("elsewhere", "max 100000", "max", 1),
     ]:
-        (tmp_path / name).mkdir(parents=True, exist_ok=True)
-        (tmp_path / name / "cpu.max").write_text(f"{time}\n")
-        (tmp_path / name / "memory.max").write_text(f"{limit}\n")
-        (tmp_path / name / "memory.stat").write_text(f"anon {anonymous}\nfile 7\n")
+        file(tmp_path / name / "cpu.max", f"{time}\n".encode())
+        file(tmp_path / name / "memory.max", f"{limit}\n".encode())
+        file(tmp_path / name / "memory.stat", f"anon {anonymous}\nfile 7\n".encode())
     (tmp_path / "membership").write_text(f"1:name=systemd:/x\n0::/{group}\n")
     monkeypatch.setattr(machine, "CGROUPS", tmp_path)
     monkeypatch.setattr(machine, "MEMBERSHIP", tmp_path / "membership")
@@ -192,8 +190,7 @@ EMPTYING, FULL = ({"type": "Battery", "status": status} for status in ("Discharg
 def test_a_machine_runs_on_a_battery_of_its_own_that_empties(tmp_path, monkeypatch, supplies, says):
     for number, supply in enumerate(supplies):
         for name, value in supply.items():
-            (tmp_path / f"{number}").mkdir(exist_ok=True)
-            (tmp_path / f"{number}" / name).write_text(f"{value}\n")
+            file(tmp_path / f"{number}" / name, f"{value}\n".encode())
     monkeypatch.setattr(machine, "SUPPLIES", tmp_path)
     monkeypatch.setattr(sys, "platform", "linux")
     assert machine.is_on_battery() is says

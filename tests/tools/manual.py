@@ -57,10 +57,6 @@ def options(names: tuple[str, ...], command: click.Command) -> list[StoredMessag
     return [record for each in shown if (record := each.get_help_record(ctx))]
 
 
-def shares(command: click.Command) -> bool:
-    return any(parameter.name in SHARED for parameter in command.params)
-
-
 def below(command: click.Command) -> Iterator[tuple[str, click.Command]]:
     if isinstance(command, click.Group) and command is not specchat:
         yield from command.commands.items()
@@ -74,7 +70,7 @@ def page(names: tuple[str, ...], command: click.Command, depth: int = 1) -> str:
         lines += [escaped(paragraph), ""]
     if records := options(names, command):
         lines += table("option", [(f"`{name}`", escaped(text)) for name, text in records])
-    if names and shares(command):
+    if names and any(parameter.name in SHARED for parameter in command.params):
         lines += ["And [the options that all share](specchat.md).", ""]
     if command is specchat:
         lines += [f"- [{name}]({name}.md): {text}" for name, (_, text) in COMMANDS.items()]
