@@ -57,10 +57,9 @@ def test_nothing_is_evaluated_again_when_a_context_grows(growing):
     rng = random.Random(2)
     tokens = random_tokens(rng, 256)
     growing.logits(tokens)
-    evaluated, evaluate = [], growing._evaluate
-    growing._evaluate = lambda new, rows: (evaluated.extend(new), evaluate(new, rows))[1]
+    growing._evaluate = Mock(wraps=growing._evaluate)
     growing.logits([*tokens, 5])
-    assert evaluated == [5]
+    growing._evaluate.assert_called_once_with([5], 1)
 
 
 def test_a_saved_cache_that_is_larger_than_the_context_is_restored(growing, open_tiny):

@@ -1,6 +1,7 @@
 """Calls on which llama.cpp would abort are refused in Python, in a sentence."""
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -140,14 +141,9 @@ def test_llama_cpp_writes_nothing_to_the_terminal(tiny_target, strange):
 
 def test_bindings_that_lay_out_structures_otherwise_are_refused(monkeypatch):
     engine = loaded.engine()
-    real = engine.c.llama_context_default_params
-
-    def other():
-        params = real()
-        params.n_batch += 1
-        return params
-
-    monkeypatch.setattr(engine.c, "llama_context_default_params", other)
+    params = engine.c.llama_context_default_params()
+    params.n_batch += 1
+    monkeypatch.setattr(engine.c, "llama_context_default_params", lambda: params)
     with pytest.raises(ModelError, match=engine.package.command):
         engine.start()
 
@@ -164,19 +160,14 @@ def test_a_model_that_computes_no_numbers_is_refused_by_name(open_model, tmp_pat
 
 def test_a_round_is_never_cut_if_the_engine_may_hang_of_it(open_model, tiny_target, monkeypatch):
     """An abort that threads see at different nodes leaves one of them waiting at a barrier."""
-    engine, flag, watched = loaded.engine(), CancelFlag(), []
-    set_callback = engine.c.llama_set_abort_callback
-
-    def set_(handle, callback, address):
-        watched.append(address.value == flag.address)
-        set_callback(handle, callback, address)
-
-    monkeypatch.setattr(engine.c, "llama_set_abort_callback", set_)
+    engine, flag = loaded.engine(), CancelFlag()
+    watch = Mock(wraps=engine.c.llama_set_abort_callback)
+    monkeypatch.setattr(engine.c, "llama_set_abort_callback", watch)
     model = open_model(tiny_target, cancel=flag)
     model.logits(list(range(100)))
-    assert watched[-1]  # a long prompt stops soon
+    assert watch.call_args.args[2].value == flag.address  # a long prompt stops soon
     model.logits([*range(100), 7, 8, 9], rows=4)
-    assert watched[-1] == engine.aborts_safely
+    assert (watch.call_args.args[2].value == flag.address) == engine.aborts_safely
 
 
 def test_an_evaluation_without_rows_has_ended_when_it_returns(open_model, tiny_target, monkeypatch):

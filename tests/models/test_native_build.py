@@ -52,15 +52,11 @@ def loads(model: Path) -> list[str]:
 def test_it_is_loaded_if_chosen_and_nothing_measured_of_the_wheel_is_believed(place, tiny_target):
     compiled = loads(tiny_target)
     assert compiled[:2] == [str(ik.COMPILED), "0.1.5, compiled for this processor"]
-    (place / "used").unlink()
-    wheel = loads(tiny_target)
-    assert wheel[0].startswith(str(PACKAGES["ik"].folder))
-    assert wheel[2] != compiled[2]
-
-
-def test_one_that_cannot_be_loaded_leaves_its_place_to_the_wheels(place, tiny_target):
-    (place / "native").unlink()
-    assert loads(tiny_target)[0].startswith(str(PACKAGES["ik"].folder))
+    for lost in ("native", "used"):  # one that cannot be loaded leaves its place to the wheel's
+        (place / lost).unlink()
+        wheel = loads(tiny_target)
+        assert wheel[0].startswith(str(PACKAGES["ik"].folder))
+        assert wheel[2] != compiled[2]
 
 
 def test_another_version_or_a_processor_without_a_feature_does_without_it(place, monkeypatch):

@@ -1,6 +1,7 @@
 import hashlib
 import os
 import shutil
+from unittest.mock import Mock
 
 import pytest
 
@@ -33,10 +34,10 @@ def mine(tmp_path, data, monkeypatch):
 
 
 def counted(monkeypatch):
-    """Count how often a whole file is read."""
-    calls, real = [], checksum.sha256
-    monkeypatch.setattr(checksum, "sha256", lambda *args: calls.append(args) or real(*args))
-    return calls
+    """Return what reads a whole file from now on, and counts it."""
+    reading = Mock(wraps=checksum.sha256)
+    monkeypatch.setattr(checksum, "sha256", reading)
+    return reading
 
 
 def test_a_whole_file_is_read_until_somebody_asks_to_stop(tmp_path, data):
@@ -49,9 +50,9 @@ def test_a_whole_file_is_read_until_somebody_asks_to_stop(tmp_path, data):
 
 
 def test_a_file_is_verified_before_first_use_and_then_remembered(mine, monkeypatch):
-    calls = counted(monkeypatch)
+    reading = counted(monkeypatch)
     assert [ready("toy"), ready("toy")] == [mine, mine]
-    assert len(calls) == 1
+    assert reading.call_count == 1
 
 
 def another_time(path):
@@ -65,10 +66,10 @@ def another_inode(path):
 @pytest.mark.parametrize("change", [another_time, another_inode])
 def test_a_file_that_was_touched_is_verified_again(mine, monkeypatch, change):
     ready("toy")
-    calls = counted(monkeypatch)
+    reading = counted(monkeypatch)
     change(mine)
     ready("toy")
-    assert len(calls) == 1
+    assert reading.call_count == 1
 
 
 def test_any_blob_named_by_its_sha256_is_verified_but_none_given_by_its_path_is_removed(data):
@@ -84,11 +85,11 @@ def test_any_blob_named_by_its_sha256_is_verified_but_none_given_by_its_path_is_
 
 
 def test_a_file_that_nobody_vouches_for_is_used_unread(tmp_path, data, monkeypatch):
-    calls = counted(monkeypatch)
+    reading = counted(monkeypatch)
     path = tmp_path / "mine.gguf"
     path.write_bytes(data)
     assert ready(str(path)) == path
-    assert not calls
+    assert not reading.called
 
 
 def test_check_reads_again_whatever_is_remembered(mine):
