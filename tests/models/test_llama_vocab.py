@@ -73,6 +73,12 @@ def test_a_token_that_does_not_exist_has_no_bytes_and_no_name(tiny_vocab, token)
         tiny_vocab.text(token)
 
 
+def test_a_file_without_a_template_has_none(open_model, tmp_path):
+    """llama.cpp has a name for that of Mistral Small, which is no Jinja template."""
+    path = tiny.write(tmp_path / "m.gguf", pre="tekken", layers=40, template=None)
+    assert open_model(path).weights.vocab.template is None
+
+
 def test_pieces_longer_than_any_buffer_are_whole(open_model, tmp_path):
     model = open_model(tiny.write(tmp_path / "m.gguf", words=("x" * 300,)))
     assert model.weights.vocab.piece(259) == b"x" * 300

@@ -29,8 +29,7 @@ class Hub:
         self.described: Any = None  # what the hub says of the repository, if not the truth
         self.requests: list[tuple[str, dict[str, str]]] = []
         self.released = Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.hub = self  # type: ignore[attr-defined]
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Of", (Handler,), {"hub": self}))
         self._server.daemon_threads = True
 
     @property
@@ -68,11 +67,9 @@ class Hub:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answer as the hub in `server` would."""
+    """Answer as its hub would."""
 
-    @property
-    def hub(self) -> Hub:
-        return self.server.hub  # type: ignore[attr-defined,no-any-return]
+    hub: Hub
 
     def do_GET(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
