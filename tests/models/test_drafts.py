@@ -140,6 +140,6 @@ def test_without_any_that_serves_the_one_to_fetch_is_named(large, monkeypatch):
 @pytest.mark.weights
 def test_vocabularies_in_the_catalogue_are_those_of_the_real_files(default_pair, smollm2, gemma3):
     for path in (default_pair[1], smollm2, gemma3):
-        found = identify(str(path))
-        draft = catalog.DRAFT_OF_VOCABULARY[found.header.vocabulary]
+        model = identify(str(path))
+        draft = catalog.DRAFT_OF_VOCABULARY[model.header.vocabulary]
         assert draft.file == path.name

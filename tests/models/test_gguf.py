@@ -193,9 +193,9 @@ def test_a_sound_file_is_not_refused(tmp_path, model):
 def test_a_strange_value_in_a_sound_model_is_no_obstacle(tmp_path, model, key, strange):
     layout = read_layout(model)
     write(layout, tmp_path / "strange.gguf", {**layout.values, key: strange})
-    found = read(tmp_path / "strange.gguf")
-    assert (found.unusable_reason or "").isprintable()
-    assert found.vocabulary is None or len(found.vocabulary) == 32
+    header = read(tmp_path / "strange.gguf")
+    assert (header.unusable_reason or "").isprintable()
+    assert header.vocabulary is None or len(header.vocabulary) == 32
 
 
 def peak_of_refusal(path, sentence: str) -> int:

@@ -116,8 +116,8 @@ def test_this_process_holds_memory_of_its_own():
 def test_the_estimate_is_hardly_less_and_little_more_than_what_a_process_takes(request, files):
     chosen = request.getfixturevalue(files)
     paths = chosen if isinstance(chosen, tuple) else (chosen,)
-    found = [identify(str(path)) for path in paths]
-    expected = memory.of_pair(found[0], found[1] if found[1:] else None, 8192)
+    models = [identify(str(path)) for path in paths]
+    expected = memory.of_pair(models[0], models[1] if models[1:] else None, 8192)
     taken = int(printed(LOAD, 8192, *paths))
     assert 0.95 < expected.needed / taken < 1.15, (paths, expected, taken)
 

@@ -101,8 +101,8 @@ def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target)
     assert "the wheel stays" in compared(monkeypatch, 0.8, 1.3, 1.0)
     assert ik.compiled() is None
     assert _key(EngineArgs(tiny_target)) != key  # engines are compared again
-    found = "1.25 times as fast in prompts, 1.11 for one token, 1.00 for four"
-    assert compared(monkeypatch, 0.8, 1.0, 0.9) == f"it is used from now on: {found}"
+    figures = "1.25 times as fast in prompts, 1.11 for one token, 1.00 for four"
+    assert compared(monkeypatch, 0.8, 1.0, 0.9) == f"it is used from now on: {figures}"
     assert ik.compiled() == ik.COMPILED
     monkeypatch.setenv(ik.VARIABLE, "/elsewhere")
     assert ik.compiled() is None  # who names a library is obeyed

@@ -18,9 +18,9 @@ def resident(name: str) -> int:
     with open("/proc/self/smaps", encoding="utf-8") as smaps:
         text = smaps.read()
     part = text[text.index(name) :]
-    found = re.search(r"^Rss:\s+(\d+) kB", part, re.MULTILINE)
-    assert found is not None
-    return int(found[1]) << 10
+    size = re.search(r"^Rss:\s+(\d+) kB", part, re.MULTILINE)
+    assert size is not None
+    return int(size[1]) << 10
 
 
 @pytest.fixture

@@ -66,13 +66,13 @@ def test_without_the_limit_wide_batches_are_wrong(tmp_path, open_model, monkeypa
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_the_header_says_which_files_are_limited(tmp_path, sized, kind):
-    found = {}
+    limits = {}
     for embedding in (64, 128, 192, 256):
         sized(embedding)
         path = tiny.write(tmp_path / f"{embedding}.gguf", weights=kind)
-        found[embedding] = ik.widest_batch(headers.read(path))
+        limits[embedding] = ik.widest_batch(headers.read(path))
     limit = ik.SOUND if kind in MISREAD else None
-    assert found == {64: limit, 128: None, 192: limit, 256: None}
+    assert limits == {64: limit, 128: None, 192: limit, 256: None}
 
 
 def test_a_limit_shows_in_what_speed_and_cache_depend_on(open_model, tiny_target):

@@ -30,7 +30,7 @@ def wanted(alone: bool = False) -> list[str]:
 
 def needed(alone: bool = False) -> dict[str, str]:
     """Versions by name of all that is required here, directly or not."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     waiting = [(Requirement(text), "") for text in wanted(alone)]
     while waiting:
         requirement, extra = waiting.pop()
@@ -41,11 +41,11 @@ def needed(alone: bool = False) -> dict[str, str]:
             package = distribution(name)
         except PackageNotFoundError:
             continue
-        known = name in found
-        found[name] = package.version
+        known = name in versions
+        versions[name] = package.version
         for each in ("", *requirement.extras) if not known else requirement.extras:
             waiting += [(Requirement(text), each) for text in package.requires or ()]
-    return found
+    return versions
 
 
 def elsewhere() -> set[str]:

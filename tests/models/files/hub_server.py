@@ -91,8 +91,8 @@ class Handler(BaseHTTPRequestHandler):
     def send_file(self, data: bytes | None = None, stop_after: int | None = None) -> None:
         """Send the file or the range asked for; after `stop_after` bytes cut the line."""
         data = self.hub.data if data is None else data
-        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        begin = int(asked[1]) if asked else 0
+        span = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        begin = int(span[1]) if span else 0
         body = data[begin:]
         part = {"Content_Range": f"bytes {begin}-{len(data) - 1}/{len(data)}"} if begin else {}
         self._send_head(206 if begin else 200, len(body), **part)

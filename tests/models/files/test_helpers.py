@@ -42,10 +42,10 @@ def test_a_whole_model_is_none_whatever_it_is_called(tmp_path, kind):
 
 def test_an_embedding_model_is_listed_with_the_reason_why_it_is_unusable(tmp_path):
     odd(tmp_path / "m.gguf", "nomic-bert", tokens=True, tensors=("token_embd.weight",))
-    (found,) = discover([tmp_path])
-    assert "embedding model" in str(found.unusable_reason)
+    (model,) = discover([tmp_path])
+    assert "embedding model" in str(model.unusable_reason)
     with pytest.raises(ModelError, match="Choose another"):
-        chat_header(found.path)
+        chat_header(model.path)
 
 
 def test_a_folder_as_people_have_it_has_a_row_for_each_model(tmp_path):

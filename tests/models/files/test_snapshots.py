@@ -27,6 +27,10 @@ def names() -> list[str]:
     return sorted(path.name for path in folder().iterdir())
 
 
+def saved(opened: Snapshots) -> list[list[int]]:
+    return sorted(snapshot.tokens for snapshot in opened.find())
+
+
 def test_nobody_else_may_read_it(kept):
     _, path = kept
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -44,8 +48,8 @@ def test_a_snapshot_is_found_and_read_and_one_flipped_bit_anywhere_noticed(kept)
         with pytest.raises(ValueError, match=r"damaged|not a snapshot"):
             opened.read(path.name)
     path.write_bytes(whole)
-    (found,) = opened.find()
-    assert (found.name, found.tokens) == (path.name, TOKENS)
+    (snapshot,) = opened.find()
+    assert (snapshot.name, snapshot.tokens) == (path.name, TOKENS)
     assert opened.read(path.name) == (TOKENS, STATE)
 
 
@@ -74,18 +78,18 @@ def test_a_longer_snapshot_replaces_what_it_continues_from_and_nothing_else(kept
     opened, _ = kept
     opened.write([1, 2, 9], STATE)
     opened.write([*TOKENS, 5, 6], STATE)
-    assert sorted(found.tokens for found in opened.find()) == [[1, 2, 3, 70_000, 5, 6], [1, 2, 9]]
+    assert saved(opened) == [[1, 2, 3, 70_000, 5, 6], [1, 2, 9]]
 
 
 def test_the_one_used_longest_ago_goes_first():
     opened = Snapshots(folder(), "a model", 3 * (len(STATE) + 200))
     for token in (1, 2, 3):
         opened.write([token], STATE)
-        by_token = {found.tokens[0]: found.name for found in opened.find()}
+        by_token = {snapshot.tokens[0]: snapshot.name for snapshot in opened.find()}
         os.utime(folder() / by_token[token], (token, token))
     opened.read(by_token[1])
     opened.write([4], STATE)
-    assert sorted(found.tokens for found in opened.find()) == [[1], [3], [4]]
+    assert saved(opened) == [[1], [3], [4]]
     opened.close()
 
 
@@ -95,7 +99,7 @@ def test_one_that_is_larger_than_the_room_or_the_rest_of_the_disk_is_not_written
     opened.write([1], STATE)
     monkeypatch.setattr(snapshots, "SPARE", 1 << 60)
     opened.write([1], STATE[:100])
-    assert [found.tokens for found in opened.find()] == [[2]]
+    assert saved(opened) == [[2]]
     opened.close()
 
 

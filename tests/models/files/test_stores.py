@@ -17,7 +17,7 @@ LAYER = {"mediaType": "application/vnd.ollama.image.model"}
 
 
 def names(*folders):
-    return {found.name: found.store for found in discover(folders)}
+    return {model.name: model.store for model in discover(folders)}
 
 
 def variants(data, count):
@@ -47,9 +47,9 @@ def test_models_of_every_program_are_found_by_the_names_they_have_there(data, tm
         "gpt4all.gguf": "GPT4All",
         "folder.gguf": "folder",
     }
-    assert jan in [found.path for found in discover()]
-    for found in discover([tmp_path / "own"]):
-        assert identify(found.reference).path == found.path
+    assert jan in [model.path for model in discover()]
+    for model in discover([tmp_path / "own"]):
+        assert identify(model.reference).path == model.path
 
 
 def test_programs_are_followed_to_where_their_models_were_moved(data, tmp_path, monkeypatch):
@@ -141,20 +141,20 @@ def test_a_folder_that_cannot_be_read_is_passed_over(data, tmp_path, monkeypatch
 def test_a_split_model_is_one_and_says_which_part_is_missing(data, tmp_path, here, missing):
     for number in here:
         file(tmp_path / f"big-{number:05d}-of-00003.gguf", data)
-    (found,) = discover([tmp_path])
-    assert found.size == len(here) * len(data)
+    (model,) = discover([tmp_path])
+    assert model.size == len(here) * len(data)
     lost = f"it lacks 1 of its 3 parts, first big-{missing:05d}-of-00003.gguf."
-    assert found.unreadable_reason == (lost if missing else None)
+    assert model.unreadable_reason == (lost if missing else None)
 
 
 def test_a_vocabulary_alone_and_a_damaged_file_say_so(tmp_path, data):
     odd(tmp_path / "vocab.gguf", "llama", tokens=True)
     file(tmp_path / "cut.gguf", data[:-1])
     file(tmp_path / "mmproj-model.gguf", data[:-1])  # whose header says nothing
-    found = {each.name: each.unusable_reason for each in discover([tmp_path])}
-    assert found.keys() == {"vocab.gguf", "cut.gguf"}
-    assert "without weights" in found["vocab.gguf"]
-    assert "damaged" in found["cut.gguf"]
+    reasons = {each.name: each.unusable_reason for each in discover([tmp_path])}
+    assert reasons.keys() == {"vocab.gguf", "cut.gguf"}
+    assert "without weights" in reasons["vocab.gguf"]
+    assert "damaged" in reasons["cut.gguf"]
 
 
 def test_without_a_place_for_the_record_models_are_found_anyway(tmp_path, data, monkeypatch):

@@ -30,12 +30,12 @@ def ran(tmp_path, monkeypatch):
     class Ran(list):
         says: ClassVar[dict[str, tuple[int, list[str]]]] = {}
 
-    found = Ran()
+    calls = Ran()
 
     def attempt(self, command, on_line=lambda line: None, variables=None):
         text = " ".join(map(str, command))
-        found.append((text, variables or {}))
-        code, lines = next((output for word, output in found.says.items() if word in text), (0, []))
+        calls.append((text, variables or {}))
+        code, lines = next((output for word, output in calls.says.items() if word in text), (0, []))
         for line in lines:
             on_line(line)
         return lines if code else []
@@ -43,7 +43,7 @@ def ran(tmp_path, monkeypatch):
     monkeypatch.setattr(SetupStep, "attempt", attempt)
     monkeypatch.setattr(steps, "works", lambda *command: True)
     monkeypatch.setattr(steps, "VENV", tmp_path)
-    return found
+    return calls
 
 
 def has(tmp_path: Path, module: str) -> None:
@@ -221,6 +221,6 @@ def test_the_result_of_a_step_is_shown_in_full_on_a_narrow_terminal(monkeypatch,
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setattr(steps.os, "get_terminal_size", lambda _: os.terminal_size((20, 5)))
     monkeypatch.setattr(sys.stdout, "fileno", lambda: 1)
-    step, found = SetupStep("Comparing"), "it is used from now on: 1.16 times as fast in prompts"
-    step.end(found)
-    assert f"Comparing: {found} (0 s)\n" in capsys.readouterr().out
+    step, result = SetupStep("Comparing"), "it is used from now on: 1.16 times as fast in prompts"
+    step.end(result)
+    assert f"Comparing: {result} (0 s)\n" in capsys.readouterr().out
