@@ -37,7 +37,7 @@ def models(bare_machine):
 
 @pytest.fixture(params=["llama", "gemma3"], ids=["with a head", "with tied embeddings"])
 def source(request, tmp_path):
-    return tiny.write(tmp_path / "source.gguf", request.param, words=WORDS)
+    return tiny.write(tmp_path / "source.gguf", request.param, name="Tiny", words=WORDS)
 
 
 @pytest.fixture
@@ -142,19 +142,11 @@ def test_a_slim_draft_is_requantised_and_says_how_it_was_made(models, source):
     assert path == models / "source-slim-q4_0-290.gguf"
     assert list(models.iterdir()) == [path]
     assert {t.tensor_type.name for t in tensors(path).values() if len(t.shape) > 1} == {"Q4_0"}
-    noted = [read(path).metadata[key] for key in (SOURCE, SOURCE_SHA256, RECIPE, SERVES)]
+    header = read(path)
+    noted = [header.metadata[key] for key in (SOURCE, SOURCE_SHA256, RECIPE, SERVES)]
     assert noted == ["source.gguf", before, "Q4_0, 290 tokens", "a target, 5 bytes"]
+    assert header.name == "Tiny slim"
     assert checksum.sha256(source) == before
-
-
-def test_licence_goes_with_the_weights(models, tmp_path):
-    source = tiny.write(tmp_path / "source.gguf", name="Tiny", words=WORDS)
-    layout = read_layout(source)
-    licensed = tmp_path / "licensed.gguf"
-    values = {**layout.values, "general.license": writing.text("apache-2.0")}
-    writing.write(layout, licensed, values)
-    header = read(made(licensed))
-    assert (header.metadata["general.license"], header.name) == ("apache-2.0", "Tiny slim")
 
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
