@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
+from unittest.mock import Mock
 
 import pytest
 
@@ -31,11 +32,7 @@ def test_ik_alone_is_chosen_and_a_gpu_asks_for_the_missing_engine(ik_alone, tmp_
 def test_an_engine_that_is_not_there_is_told_with_its_command(ik_alone, monkeypatch):
     monkeypatch.setattr(loaded, "_loaded", None)
     monkeypatch.setattr(loaded, "installed", lambda: ["ik"])
-
-    def none(name):
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(loaded, "import_module", none)
+    monkeypatch.setattr(loaded, "import_module", Mock(side_effect=ModuleNotFoundError))
     with pytest.raises(ModelError, match=COMMAND):
         loaded.use("llama")
     with pytest.raises(ModelError, match=r"cannot be loaded .* Reinstall it with: pip install"):
