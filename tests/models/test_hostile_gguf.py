@@ -23,9 +23,8 @@ def test_a_file_that_ends_the_engine_is_named_and_the_next_one_answers(tmp_path,
         "equal-tokens": {"tokenizer.ggml.tokens": equal},
         "integers-for-weights": {},
     }
-    numbers = [("block_count", 0), ("block_count", 2**32 - 1), ("context_length", 1)]
-    for key, value in numbers:  # which are refused before native code sees them
-        path = tmp_path / "damaged.gguf"
+    path = tmp_path / "damaged.gguf"  # which is refused before native code sees it
+    for key, value in [("block_count", 0), ("block_count", 2**32 - 1), ("context_length", 1)]:
         write(sound, path, {**sound.values, f"llama.{key}": number(value)})
         with pytest.raises(ModelError, match=rf"is damaged: it claims .*\b{value}\b") as refused:
             Weights(path)

@@ -81,10 +81,6 @@ def test_a_damaged_file_reads_as_nothing_and_is_set_aside_once(path: Path, conte
     assert path.with_suffix(".damaged").read_bytes() == content
 
 
-def pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
 def link(path: Path) -> None:
     (path.parent.parent / "notes.json").write_text(json.dumps({"mine": 1}))
     path.symlink_to("../notes.json")
@@ -94,7 +90,7 @@ def zeros(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-@pytest.mark.parametrize("make", [pipe, link, zeros, Path.mkdir])
+@pytest.mark.parametrize("make", [os.mkfifo, link, zeros, Path.mkdir])
 def test_an_irregular_file_is_neither_waited_for_nor_moved(path: Path, make: Any) -> None:
     path.parent.mkdir(parents=True)
     make(path)
