@@ -64,14 +64,15 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def run(
-    installed: Path, *arguments: object, **environment: str
-) -> "subprocess.CompletedProcess[str]":
+def printed(installed: Path, program: str, *arguments: object, **environment: str) -> str:
+    """Return what a program of the environment prints."""
     plain = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(
-        [str(installed / "bin" / "specchat"), *map(str, arguments)],
+    done = subprocess.run(
+        [str(installed / "bin" / program), *map(str, arguments)],
         cwd=installed, env={**plain, **environment}, capture_output=True, text=True, timeout=WAIT_S,
     )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_a_wheel_holds_the_three_packages_and_nothing_else(wheel):
@@ -133,19 +134,15 @@ def test_a_wheel_requires_one_engine_that_needs_no_compiler(
 
 def test_the_installed_wheel_runs_and_is_the_one_that_was_built(installed, tmp_path):
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    shown = run(installed, "--version")
-    assert (shown.returncode, shown.stdout) == (0, f"specchat, version {version}\n")
-    where = (
-        "import tui, assistant, models; print(tui.__file__, assistant.__file__, models.__file__)"
-    )
-    python = [str(installed / "bin" / "python"), "-c", where]
-    found = subprocess.run(python, cwd=installed, capture_output=True, text=True, check=True)
-    assert all(path.startswith(str(installed)) for path in found.stdout.split())
+    assert printed(installed, "specchat", "--version") == f"specchat, version {version}\n"
+    where = "import tui, assistant, models\nprint(*(m.__file__ for m in (tui, assistant, models)))"
+    paths = printed(installed, "python", "-c", where).split()
+    assert all(path.startswith(str(installed)) for path in paths)
     target = tiny.write(tmp_path / "target.gguf", stops=False)
-    asked = ["ask", "Hello", "--threads", "1", "--max-tokens", "3", "--ctx", "512", "--target"]
-    answer = run(installed, *asked, target, "--json", SPECCHAT_HOME=str(tmp_path / "home"))
-    assert answer.returncode == 0, answer.stderr
-    assert '"generated_tokens":3' in answer.stdout.replace(" ", "")
+    ask = ["ask", "Hello", "--threads", "1", "--max-tokens", "3", "--ctx", "512", "--json"]
+    home = str(tmp_path / "home")
+    answer = printed(installed, "specchat", *ask, "--target", target, SPECCHAT_HOME=home)
+    assert '"generated_tokens":3' in answer.replace(" ", "")
 
 
 def test_the_lock_names_all_required_libraries_no_more_and_no_url():
