@@ -4,6 +4,7 @@ The vocabulary is the 256 bytes and three ChatML control tokens. A random model 
 some 50 microseconds a token.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ def write(
     for key, value in _settings(kind, layers).items():
         getattr(writer, f"add_{key}")(value)
     endless = 0 if stops or kind != "llama" else len(controls)
-    tensors = _Tensors(writer, seed, like, noise, weights, endless)
+    seeds = (seed,) if like is None else (like, seed)
+    tensors = _Tensors(writer, seeds, noise, weights, endless)
     tensors.embed(n_vocab, kind)
     tensors.add(_OUTSIDE.get(kind, "=output_norm E"))
     for layer, parts in enumerate(_layers(kind, layers)):
@@ -218,30 +220,26 @@ def _ssm(inner: int, state: int, rank: int, groups: int | None = None) -> dict[s
     return {f"ssm_{name}": size for name, size in sizes.items()}
 
 
+@dataclass
 class _Tensors:
     """The random weights of one model."""
 
-    def __init__(
-        self,
-        writer: gguf.GGUFWriter,
-        seed: int,
-        like: int | None,
-        noise: float,
-        weights: gguf.GGMLQuantizationType | None,
-        endless: int,  # how many control tokens are never said
-    ) -> None:
-        self._writer, self._weights, self._endless = writer, weights, endless
-        self._rng = np.random.default_rng(seed if like is None else like)
-        self._own = None if like is None else np.random.default_rng(seed)
-        self._noise = noise
+    writer: gguf.GGUFWriter
+    seeds: tuple[int, ...]  # of what it resembles, if anything, and its own
+    noise: float
+    weights: gguf.GGMLQuantizationType | None
+    endless: int  # how many control tokens are never said
+
+    def __post_init__(self) -> None:
+        self.rng, *self.own = map(np.random.default_rng, self.seeds)
 
     def embed(self, vocabulary: int, kind: str) -> None:
         """Add the embedding of each token, and what a llama says them by."""
         embedding = self._values((vocabulary, EMBEDDING), 1.0)
         head = embedding.copy()
-        if self._endless:
+        if self.endless:
             # All states have one direction in common, which speaks against these tokens alone.
-            unlikely = slice(256, 256 + self._endless)
+            unlikely = slice(256, 256 + self.endless)
             embedding[:, 0] = 4
             head[unlikely] = head[:, 0] = 0
             head[unlikely, 0] = -300
@@ -266,19 +264,19 @@ class _Tensors:
             values = np.full(shape, -1 if sign == "-" else 1, np.float32)
         else:
             values = self._values(shape, _SCALES.get(whole, 0.08))
-        if self._endless and whole.endswith(("_output.weight", "_down.weight")):
+        if self.endless and whole.endswith(("_output.weight", "_down.weight")):
             values[0] = 0  # no layer changes what all states have in common
         self._write(block + whole, values)
 
     def _values(self, shape: tuple[int, ...], scale: float) -> np.ndarray:
-        values = self._rng.standard_normal(shape)
-        if self._own is not None:
-            values += self._noise * self._own.standard_normal(shape)
+        values = self.rng.standard_normal(shape)
+        for own in self.own:
+            values += self.noise * own.standard_normal(shape)
         return (values * scale).astype(np.float32)
 
     def _write(self, name: str, values: np.ndarray) -> None:
-        if self._weights is None or values.ndim < 2 or name == "token_embd.weight":
-            self._writer.add_tensor(name, values)
+        if self.weights is None or values.ndim < 2 or name == "token_embd.weight":
+            self.writer.add_tensor(name, values)
             return
-        blocks = gguf.quants.quantize(values, self._weights)
-        self._writer.add_tensor(name, blocks, raw_dtype=self._weights)
+        blocks = gguf.quants.quantize(values, self.weights)
+        self.writer.add_tensor(name, blocks, raw_dtype=self.weights)
