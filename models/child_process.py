@@ -39,7 +39,7 @@ def run(
     module: str, *arguments: object, cancel: CancelFlag | None = None
 ) -> tuple[bytes, str | None]:
     """Run a module to its end, or until `cancel` is raised, detached from the terminal. Return its
-    output, and the last line of its error: None if it succeeded, empty if it ended without one.
+    output, and the last line of its error: None if it succeeded, empty if it ended in silence.
 
     It is killed when this thread ends, if it calls `die_with` with its last argument.
     """

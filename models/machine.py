@@ -100,7 +100,7 @@ def _numbers(text: str) -> set[int]:
 
 
 def cpuinfo() -> str:
-    """Return Linux's description of the processor; elsewhere there is none, but an `OSError`."""
+    """Return Linux's description of the processor; elsewhere that is an `OSError`."""
     return Path("/proc/cpuinfo").read_text("utf-8", "replace")
 
 

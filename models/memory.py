@@ -77,7 +77,6 @@ def _recurrent_layers(header: Header) -> int:
     return list(zip(heads, networks, strict=False)).count((0, 0))
 
 
-Verdict = Literal["fits", "tight", "does not fit"]
 BATCH = 256  # tokens that are evaluated at once, as `models.native.model` does
 ROWS = 32  # rows of logits in a target's buffer; a draft has one
 _FLOAT = 4
@@ -115,7 +114,7 @@ class Fit:
 
     needed: int  # once it is loaded; where it is tight, loading takes more
     available: int
-    verdict: Verdict
+    verdict: Literal["fits", "tight", "does not fit"]
 
 
 def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:

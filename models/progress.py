@@ -46,8 +46,7 @@ class Progress:
     warning: str = ""  # a sentence to show the user once
 
 
-Report = Callable[[Progress], None]
-"""Receives the progress of work; it may raise `Cancelled` to stop it."""
+Report = Callable[[Progress], None]  # it may raise `Cancelled` to stop the work
 
 
 def silent(progress: Progress) -> None:

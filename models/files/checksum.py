@@ -30,7 +30,7 @@ def ready(reference: str, report: Report = silent) -> Path:
 
 
 def check(model: ModelFile, report: Report = silent) -> str:
-    """Return the sha256 of a file, read again; a `ModelError` says that it is not the promised."""
+    """Read a whole file and return its sha256; a `ModelError` says that another is promised."""
     path, promised = model.path, model.promised_sha256
     digest = sha256(path, report)
     if promised in (None, digest):

@@ -60,7 +60,7 @@ def _files(repo: str, info: Any) -> dict[str, GGUF]:
 
 
 def fetch(gguf: GGUF, part: Path, report: Report) -> None:
-    """Download the rest of a partial file, which is kept if that fails; `gguf` is of `describe`."""
+    """Download the rest of a file that `describe` returned; the part is kept if that fails."""
 
     class Bar(nullcontext["Bar"]):
         """Receives huggingface_hub's progress instead of a tqdm."""

@@ -56,8 +56,7 @@ def _snapshots(folder: Path, revision: str | None) -> Iterator[Path]:
     """Yield the snapshots of a repository: the wanted one, the main branch's, then the others."""
     first = [name for name in (revision, main_commit(folder)) if name]
     yield from (folder / "snapshots" / name for name in first)
-    others = sorted((folder / "snapshots").glob("*"))
-    yield from (entry for entry in others if entry.name not in first)
+    yield from (entry for entry in _entries(folder / "snapshots") if entry.name not in first)
 
 
 def main_commit(folder: Path) -> str | None:
@@ -71,11 +70,18 @@ def main_commit(folder: Path) -> str | None:
 
 def scan() -> Iterator[tuple[str, str, Path]]:
     """Yield the repository, the name and the path of every GGUF in the cache, whole or not."""
-    for folder in sorted(hub_cache().glob("models--*")):
-        repo = folder.name.removeprefix("models--").replace("--", "/")
-        for snapshot in _snapshots(folder, None):
-            for path in gguf_files(snapshot):
-                yield repo, path.relative_to(snapshot).as_posix(), path
+    for folder in _entries(hub_cache()):
+        if folder.name.startswith("models--"):
+            repo = folder.name.removeprefix("models--").replace("--", "/")
+            for snapshot in _snapshots(folder, None):
+                for path in gguf_files(snapshot):
+                    yield repo, path.relative_to(snapshot).as_posix(), path
+
+
+def _entries(folder: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(folder.iterdir())
+    return []
 
 
 def link(repo: str, revision: str, file: str, blob: Path) -> Path:

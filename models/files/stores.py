@@ -120,12 +120,11 @@ def _ollama_name(manifest: Path) -> str:
 def _blob(folder: Path, manifest: Path) -> Path | None:
     """Return the weights that a manifest names, if it is valid and they exist."""
     with suppress(ValueError, KeyError, TypeError, RecursionError):
-        for layer in json.loads(_small_text(manifest))["layers"]:
-            if layer["mediaType"] == _OLLAMA_MODEL and (
-                digest := _DIGEST.fullmatch(layer["digest"])
-            ):
-                path = folder / "blobs" / f"sha256-{digest[1]}"
-                return path if os.path.isfile(path) else None
+        layers = json.loads(_small_text(manifest))["layers"]
+        digests = (layer["digest"] for layer in layers if layer["mediaType"] == _OLLAMA_MODEL)
+        if digest := _DIGEST.fullmatch(next(digests, "")):
+            path = folder / "blobs" / f"sha256-{digest[1]}"
+            return path if os.path.isfile(path) else None
     return None
 
 

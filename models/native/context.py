@@ -113,7 +113,7 @@ class Context:
         if self._cancel.raised:
             raise Cancelled
         length, count = len(self.cached_tokens), len(tokens)
-        if not 0 <= min(tokens) <= max(tokens) < self.weights.vocab.size:  # read out of bounds
+        if not 0 <= min(tokens) <= max(tokens) < self.weights.vocab.size:  # C would read there
             raise self._failure(count, "one is not in its vocabulary")
         self._batch.fill(tokens, rows, length)
         native_log.clear()
@@ -166,12 +166,10 @@ class Context:
         cached = len(self.cached_tokens)
         if self.recurrent:
             length = self.recurrent.reach(cached, length)
-            is_kept = length > 0 and self.recurrent.roll_back(cached, length)
+            is_cut = length > 0 and self.recurrent.roll_back(cached, length)
         else:
-            is_kept = length == cached or (
-                self._reaches_back(length) and self._remove_after(length)
-            )
-        if is_kept:
+            is_cut = length == cached or (self._reaches_back(length) and self._remove_after(length))
+        if is_cut:
             del self.cached_tokens[length:]
         else:
             self.clear()

@@ -42,5 +42,4 @@ def _c_function(name: str, prototype: type) -> object:
     return callback
 
 
-STRLEN = _c_function("strlen", _abort_callback)
-"""An abort callback: true as soon as the polled string is not empty."""
+STRLEN = _c_function("strlen", _abort_callback)  # true once the polled string is not empty
