@@ -234,7 +234,7 @@ def test_no_token_travels_unencrypted(hub, monkeypatch):
     assert not any(SECRET in str(request) for request in hub.requests)
 
 
-def test_what_cannot_be_pulled_or_is_forbidden_is_not_requested(hub, monkeypatch):
+def test_a_file_that_cannot_be_pulled_or_is_forbidden_is_not_requested(hub, monkeypatch):
     refused("org/toy-GGUF:toy-00001-of-00002.gguf", "one part", UsageError)
     refused("./absent.gguf", "no file", ModelMissing)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
