@@ -1,7 +1,11 @@
 """Text that was typed and not sent: every conversation has its own, and every question too."""
 
+import json
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Protocol
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
 
 from assistant.session.active_branch import ActiveBranch
 from assistant.store.values import Attachment, StoredMessage, unsent
@@ -9,6 +13,14 @@ from models.errors import StorageError
 
 OPEN, EDITED = "open", "edited"
 """Names of notes: the conversation on the screen, and the question that was being changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsent:
+    """A prompt that was not sent to the model yet: its text and its attachments."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
 
 
 class _Prompt(Protocol):
@@ -87,6 +99,10 @@ class UnsentText:
         self._prompt.show_edit(is_edit=False)
         self._restore()
 
+    def question_returned(self) -> None:
+        """Follow a question that was withdrawn: with the only one, its conversation is gone."""
+        self._key = self._here
+
     def save(self) -> None:
         """Save what has changed, and where the user is; may be called on any thread.
 
@@ -119,3 +135,29 @@ class UnsentText:
                 left = store.recall(key) if store is not None else None
                 self._states[key] = self._stored[key] = left or ""
         return self._states[key]
+
+
+def to_json(unsent: Unsent, queue: Iterable[Unsent] = ()) -> str:
+    """Return the text being typed and the queue as JSON."""
+    attachments, waiting = _attachments_json(unsent.attachments), map(to_json, queue)
+    text = f'"text": {json.dumps(unsent.text)}, "attachments": {attachments}'
+    return f'{{{text}, "line": [{", ".join(waiting)}]}}'
+
+
+def from_json(state: str) -> tuple[Unsent, tuple[Unsent, ...]]:
+    """Return the text and the queue from the JSON of `to_json`; empty if it is invalid."""
+    try:
+        unsent = json.loads(state)
+        return _unsent(unsent), tuple(map(_unsent, unsent.get("line", ())))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Unsent(""), ()
+
+
+def _unsent(fields: Any) -> Unsent:
+    attached = tuple(Attachment(str(name), str(text)) for name, text in fields["attachments"])
+    return Unsent(str(fields["text"]), attached)
+
+
+@lru_cache(maxsize=9)  # megabytes that stay the same while the text changes
+def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
+    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])

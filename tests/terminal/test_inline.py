@@ -217,6 +217,29 @@ def test_an_answer_that_a_kill_ended_is_there_afterwards(tmp_path: Path, slow: l
         again.shows("› Go on", BROKEN, "interrupted: the program ended")
 
 
+def test_unsent_text_and_queued_questions_are_there_after_a_kill(
+    tmp_path: Path, slow: list[str], models: list[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("A")
+    with inline(tmp_path, *slow) as terminal:
+        terminal.go_on()
+        terminal.enter("Next @a.txt", "1 waiting")
+        terminal.press("half a sen")
+        unsent = "unfinished, conversation 1"
+        with closing(store_at(tmp_path)) as store:
+            terminal.until(lambda _: "half a sen" in (store.recall(unsent) or ""))
+        terminal.process.kill()
+        terminal.process.wait()
+    with inline(tmp_path, *models) as terminal:
+        assert "half" not in terminal.text  # in a new conversation
+        terminal.enter("/open 1", "half a sen", "1 waiting")
+        terminal.press("tence\r")
+        terminal.until(lambda _: sum(DONE in line for line in terminal.scrollback) == 2)
+        assert [m.content for m in messages(tmp_path) if m.role == "user"] == [
+            "Go on", "Next @a.txt", "half a sentence",
+        ]  # fmt: skip
+
+
 def test_a_long_paste_is_attached(tmp_path: Path, models: list[str]) -> None:
     with inline(tmp_path, *models, "--max-tokens", "5") as terminal:
         terminal.paste("\n".join(f"line {number}" for number in range(400)))

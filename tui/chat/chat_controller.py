@@ -13,7 +13,7 @@ from assistant.session import events
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
-from assistant.session.unsent_text import UnsentText
+from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.toolbox import ToolSet
@@ -21,7 +21,6 @@ from models.errors import ContextFull, SpecchatError, StorageError
 from tui.app.program import Program
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.layout import ChatWidgets
-from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.session_view import SessionView
 from tui.outlook import can_guess, suggest_larger, without_draft
 from tui.reading import Activity
@@ -164,6 +163,8 @@ class ChatController:
                     self.widgets.call_later(wanted)
             case events.AnswerEnded() | events.ApprovalRequested():
                 self.prefill_soon()
+            case events.InputRestored():
+                self.unsent.question_returned()
             case events.FullyAnswered():
                 if self.may_suggest and not self.settings.offline:
                     self.may_suggest = False

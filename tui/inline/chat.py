@@ -3,7 +3,6 @@
 import asyncio
 import os
 import re
-from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,10 +18,10 @@ from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
 from assistant.session.tool_loop import Decision
-from assistant.session.unsent_text import OPEN
+from assistant.session.unsent_text import Unsent, UnsentText, from_json, to_json
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
-from assistant.store.values import Attachment, StoredMessage
+from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, SpecchatError, StorageError
 from tui.app.signals import signals_leave
@@ -46,6 +45,8 @@ class _Prompt(Protocol):
     async def run(self) -> None: ...
     def leave(self) -> None: ...
     def refresh(self) -> None: ...
+    def text(self) -> str: ...
+    def clear(self) -> None: ...
     def put(self, text: str) -> None: ...
     def copy(self, text: str) -> None: ...
 
@@ -58,8 +59,6 @@ class InlineChat:
         self.constraint: Constraint | None = None
         self.attachments: list[Attachment] = []
         """The attachments of the next question."""
-        self.edited: StoredMessage | None = None
-        """The stored question that the next one replaces, if any."""
         self.ready: Ready | None = None
         self.on_reply: Callable[[str], None] | None = None
         """Handles the next line, if it replies to a question of the program."""
@@ -72,11 +71,13 @@ class InlineChat:
             make_request=self._make_request,
             folders=FolderRetriever(self._handle, lambda: self.settings),
         )
+        self.unsent = UnsentText(self, self.session.branch)
+        """The typed text, and the unsent text of other conversations."""
         painter = Painter(settings.theme)
         self.scrollback = Scrollback(painter, self.session.branch, lambda: self.prompt.refresh())
         self.prompt: _Prompt
         """Set by `run`."""
-        self._queue: deque[tuple[str, tuple[Attachment, ...]]] = deque()
+        self._queue: tuple[Unsent, ...] = ()
         self._pastes = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
@@ -99,13 +100,14 @@ class InlineChat:
             with signals_leave(self._leave):
                 self.start(self.load())
                 self.start(self._save_regularly())
-                self.session.read_folders(())
+                self.unsent.load()
+                self.session.read_folders(self.attachments)
                 await prompt.run()
         finally:
             self.session.shutdown()
             print(self.scrollback.finished(), end="", flush=True)
             with suppress(StorageError):
-                store.remember(OPEN, str(self.session.branch.conversation or ""))
+                self.unsent.save()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(self._engine.close(), self.session.tool_loop.tools.toolbox.close())
@@ -157,6 +159,7 @@ class InlineChat:
             await asyncio.sleep(SAVE_EVERY_S)
             with suppress(StorageError):  # the end of the answer reports it
                 await asyncio.to_thread(self.session.responses.save)
+                await asyncio.to_thread(self.unsent.save)
 
     def _leave(self, number: int) -> None:
         self._exit_code = 128 + number
@@ -171,11 +174,9 @@ class InlineChat:
 
     def stop(self) -> None:
         """Stop the answer or the tool call; queued questions go back into the prompt."""
-        for text, files in reversed(self._queue):
-            self.add(files)
-            self.prompt.put(f"{text}\n")
-        self._queue.clear()
-        self.scrollback.show_waiting(0)
+        for waiting in reversed(self._queue):
+            self.restore_input(f"{waiting.text}\n", waiting.attachments)
+        self._wait(())
         self.session.stop()
 
     def paste(self, text: str) -> None:
@@ -197,21 +198,24 @@ class InlineChat:
         """Have a question answered, after those in the queue."""
         files = (*self.attachments, *_named_in(text))
         self.attachments = [file for file in self.attachments if file.is_folder]
-        self._queue.append((text, files))
-        self.scrollback.show_waiting(len(self._queue))
-        if self.session.idle or self.edited:
+        self._wait((*self._queue, Unsent(text, files)))
+        if self.session.idle or self.unsent.question:
             self.submit_next()
 
     def submit_next(self) -> None:
         """Have the first question in the queue answered, if there is one."""
         if self._queue:
-            text, files = self._queue.popleft()
-            limits = ReadingLimits.of(self.ready, self.settings)
+            first, *others = self._queue
+            self._wait(others)
+            files, limits = first.attachments, ReadingLimits.of(self.ready, self.settings)
             sent, reasons = as_sent(files, [tokens(file.text) for file in files], limits)
             self.scrollback.note("\n".join(reasons), MUTED)
-            edited, self.edited = self.edited, None
-            self.session.submit(text, sent, edited)
-        self.scrollback.show_waiting(len(self._queue))
+            self.session.submit(first.text, sent, self.unsent.replaced)
+            self.unsent.sent()
+
+    def _wait(self, queue: Sequence[Unsent]) -> None:
+        self._queue = tuple(queue)
+        self.scrollback.show_waiting(len(queue))
 
     def apply(self, settings: Settings) -> None:
         """Use other settings, from the next round or answer on."""
@@ -224,6 +228,35 @@ class InlineChat:
     def _make_request(self) -> Request:
         return replace(self.settings.request(), constraint=self.constraint)
 
+    # The prompt, for `UnsentText`
+
+    def show_edit(self, is_edit: bool) -> None:
+        """Do nothing: the text in the prompt shows it."""
+
+    def state(self) -> str:
+        """Return the unsent text, attachments and queue as JSON; empty when there are none."""
+        unsent = Unsent(self.prompt.text(), tuple(self.attachments))
+        return to_json(unsent, self._queue) if unsent != Unsent("") or self._queue else ""
+
+    def drop(self) -> None:
+        """Clear the text, the attachments and the queue."""
+        self.prompt.clear()
+        self.attachments = []
+        self._wait(())
+
+    def restore(self, state: str) -> None:
+        """Restore a state; text that was typed meanwhile follows it."""
+        if state:
+            unsent, queue = from_json(state)
+            self.restore_input(unsent.text, unsent.attachments)
+            self._wait((*queue, *self._queue))
+
+    def restore_input(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
+        """Put a question back, before what was typed since."""
+        self.add(attachments)
+        self.prompt.put(text)
+        return True
+
     # Events
 
     def _handle(self, event: events.SessionEvent) -> None:
@@ -234,8 +267,10 @@ class InlineChat:
                 self.scrollback.show_status(drafting=can_guess(event, self.settings))
                 self.session.ready(event.target)
             case events.InputRestored(text, attachments):
-                self.add(attachments)
-                self.prompt.put(text)
+                self.unsent.question_returned()
+                self.restore_input(text, attachments)
+            case events.PathShown():
+                self.unsent.switch()
             case events.ApprovalRequested():
                 self.on_reply = self._resolve_approval
             case events.ApprovalClosed():

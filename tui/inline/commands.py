@@ -119,10 +119,9 @@ class SlashCommands(Completer):
 
     def do_edit(self, _: str) -> None:
         """: change the last question"""
-        self._chat.edited = question = self._last("user")
-        self._chat.attachments.clear()
-        self._chat.add(question.attachments)
-        self._chat.prompt.put(question.content)
+        question = self._last("user")
+        self._chat.unsent.leave()
+        self._chat.unsent.change(question)
 
     def do_copy(self, what: str) -> None:
         """[code]: copy the answer, or its longest code"""

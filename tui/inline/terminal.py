@@ -23,6 +23,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tui.inline.chat import InlineChat
+from tui.widgets.lines import MUTED
 
 PERIOD_S = 1 / 20
 """Seconds from a change to its repaint, which draws all that is below the scrollback again."""
@@ -100,7 +101,8 @@ class InlineTerminal:
         """Read what is typed until the user leaves."""
         with suppress(EOFError):
             if not self._is_over:
-                await self._session.prompt_async(set_exception_handler=False)
+                default = self.text()  # which was restored
+                await self._session.prompt_async(default=default, set_exception_handler=False)
 
     def leave(self) -> None:
         """Have `run` return."""
@@ -117,6 +119,14 @@ class InlineTerminal:
     def _repaint(self) -> None:
         self._is_due = False
         self._session.app.invalidate()
+
+    def text(self) -> str:
+        """Return the text in the prompt."""
+        return self._session.default_buffer.text
+
+    def clear(self) -> None:
+        """Remove the text in the prompt; the arrow up recalls it."""
+        self._session.default_buffer.reset(append_to_history=True)
 
     def put(self, text: str) -> None:
         """Put a text into the prompt, before the text that is there."""
@@ -191,9 +201,10 @@ class InlineTerminal:
         def stop(event: KeyPressEvent) -> None:
             if chat.busy:
                 chat.stop()
-            else:  # the arrow up recalls the typed text
-                chat.edited = None
-                event.current_buffer.reset(append_to_history=True)
+            elif not chat.unsent.question:
+                self.clear()
+            elif chat.unsent.leave():
+                chat.scrollback.note("Your change is kept; /edit continues it.", MUTED)
 
         @keys.add(Keys.BracketedPaste)
         def paste(event: KeyPressEvent) -> None:
@@ -232,6 +243,13 @@ class PlainTerminal:
         """Print the finished text."""
         sys.stdout.write(self._chat.scrollback.finished())
         sys.stdout.flush()
+
+    def text(self) -> str:
+        """Return nothing: there is no text between two lines."""
+        return ""
+
+    def clear(self) -> None:
+        """Do nothing: the text is gone."""
 
     def put(self, text: str) -> None:
         """Print a text that was not answered."""

@@ -121,6 +121,17 @@ def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_question(s
     assert typist.unsent.replaced is None  # which is not shown any more
 
 
+def test_a_withdrawn_first_question_is_the_unsent_text_of_a_new_conversation(store):
+    typist = Typist(store)
+    question = typist.path.add_question("One", ())
+    typist.unsent.sent()
+    typist.path.remove(question)  # and its conversation
+    typist.unsent.question_returned()
+    typist.prompt.text = "One, typed since"
+    typist.unsent.save()
+    assert Typist(store).prompt.text == "One, typed since"
+
+
 def test_a_text_typed_before_the_store_opens_follows_the_saved_one(store):
     before, typist = Typist(store), Typist(None)
     before.prompt.text = "half a sen"

@@ -15,6 +15,7 @@ from textual.widgets._footer import FooterKey
 
 from assistant.events import Step
 from assistant.request import ToolCall
+from assistant.session.unsent_text import Unsent
 from assistant.store.values import Attachment, ChatSummary, StoredMessage
 from tests.assistant.session.scripted_session import READ, Box
 from tests.patience import ALL
@@ -28,7 +29,6 @@ from tui.chat import dialogs
 from tui.chat.conversation.tool_turns import KEYS
 from tui.chat.conversation.turn import Turn
 from tui.chat.prompt.prompt import CHOOSING, PICKING
-from tui.chat.prompt.prompt_queue import Unsent
 from tui.chat.screen import ChatScreen
 from tui.race.screen import RaceScreen
 from tui.widgets.entry_screen import EntryLine

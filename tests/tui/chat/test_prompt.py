@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.session.attachments import LIMIT
+from assistant.session.unsent_text import Unsent, from_json
 from tests.tui.chat.prompt_driver import at_the_prompt
 from tui.chat.prompt.editor import MAX_CHARACTERS, MAX_LINES, InputHistory
-from tui.chat.prompt.prompt_queue import Unsent, from_json
 
 
 @pytest.mark.parametrize("key", ["ctrl+j", "alt+enter", "shift+enter"])

@@ -14,13 +14,14 @@ from textual.widgets import Static, TextArea
 from assistant.request import Constraint
 from assistant.session.attachments import read
 from assistant.session.messages import tokens
+from assistant.session.unsent_text import Unsent, from_json, to_json
 from assistant.store.values import Attachment
 from models.errors import UsageError
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments
-from tui.chat.prompt.prompt_queue import PromptQueue, Unsent, from_json, to_json
+from tui.chat.prompt.prompt_queue import PromptQueue
 from tui.labels import counted
 from tui.safe import one_line, safe
 

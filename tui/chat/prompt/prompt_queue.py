@@ -1,25 +1,11 @@
 """The queue of prompts that were sent while an answer was under way."""
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
-
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from assistant.store.values import Attachment
+from assistant.session.unsent_text import Unsent
 from tui.safe import one_line
-
-
-@dataclass(frozen=True, slots=True)
-class Unsent:
-    """A prompt that was not sent to the model yet: its text and its attachments."""
-
-    text: str
-    attachments: tuple[Attachment, ...] = ()
 
 
 class PromptQueue(Widget):
@@ -59,29 +45,3 @@ class PromptQueue(Widget):
             files = "".join(f" @{file.name}" for file in prompt.attachments)
             lines.append(f"  {one_line(prompt.text.strip() + files)}")
         return Content("\n".join(lines))
-
-
-def to_json(unsent: Unsent, queue: Iterable[Unsent] = ()) -> str:
-    """Return the text being typed and the queue as JSON."""
-    attachments, waiting = _attachments_json(unsent.attachments), map(to_json, queue)
-    text = f'"text": {json.dumps(unsent.text)}, "attachments": {attachments}'
-    return f'{{{text}, "line": [{", ".join(waiting)}]}}'
-
-
-def from_json(state: str) -> tuple[Unsent, tuple[Unsent, ...]]:
-    """Return the text and the queue from the JSON of `to_json`; empty if it is invalid."""
-    try:
-        unsent = json.loads(state)
-        return _unsent(unsent), tuple(map(_unsent, unsent.get("line", ())))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return Unsent(""), ()
-
-
-def _unsent(fields: Any) -> Unsent:
-    attached = tuple(Attachment(str(name), str(text)) for name, text in fields["attachments"])
-    return Unsent(str(fields["text"]), attached)
-
-
-@lru_cache(maxsize=9)  # megabytes that stay the same while the text changes
-def _attachments_json(attachments: tuple[Attachment, ...]) -> str:
-    return json.dumps([[attachment.name, attachment.text] for attachment in attachments])
