@@ -154,8 +154,8 @@ def test_files_to_attach_command_no_terminal(home: Path, models: list[str]) -> N
         terminal.shows("ready")
         painted = []
         for text in attached:
-            painted.append(terminal.go(f"@{folder}/{TAG.findall(text)[0]}", quiet=0.1))
-            painted.append(terminal.go("\t", quiet=0.1))
+            painted.append(terminal.go(f"@{folder}/{TAG.findall(text)[0]}", quiet=0.3))
+            painted.append(terminal.go("\t", quiet=0.3))
             terminal.go("\x15\x0b", quiet=0.05)
         everything = "".join(painted)
         assert painted_of(everything, attached) > SEEN
