@@ -167,9 +167,10 @@ async def test_keys_that_are_typed_fast_all_arrive_in_their_order(path):
         assert page.value("system") == "tame"
         await page.until(lambda: page.app.screen is page.screen)
         page.at_once("down", "enter", *"0.33", "enter", "up", "up", *"44", "enter")
-        await page.until(lambda: len(page.used) == 2)
+        await page.until(lambda: len(page.used) == 3)
         assert page.value("temperature") == 0.33
         assert page.value("system") == "tame"
+        assert page.value("mode") == "ars"  # 44 chose nothing, Enter the one after "sps"
 
 
 async def test_a_text_of_several_lines_is_typed(path):
@@ -338,9 +339,7 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
         for name in ("colours", "ghosts"):
             page.list.highlighted = page.list.get_option_index(name)
             await chat.press("right")
-            assert chat.screen.conversation.switches[
-                "ghosts"
-            ]  # as Ctrl+G chose, and then again here
+            assert switches["ghosts"]  # as Ctrl+G chose, and then again here
         await chat.press("escape")
         assert (chat.app.theme, chat.app.settings.ghosts) == ("nord", True)
         assert chat.app.settings.n_ctx == 512  # as the chat was opened
