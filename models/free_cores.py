@@ -1,12 +1,14 @@
 """The cores that other programs leave free, and how many threads an evaluation needs there."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter, process_time
 
 import psutil
 
 from models.machine import compute_cores, processors
 
-PERIOD_S = 0.5  # seconds between two measurements of what other programs compute
+PERIOD_S = 0.5  # seconds of evaluations after which their number of threads may change
 TRIAL_EVERY = 20
 """Periods after which all cores are used for one. Beside all threads, a program that gives way to
 them computes little; beside fewer, it would seem to need the other cores."""
@@ -23,19 +25,28 @@ class FreeCores:
 
     def __init__(self) -> None:
         self._most = self._threads = compute_cores()
-        self._periods = 0
-        self._measured_at, self._others_s = perf_counter(), _seconds_of_others()
+        self._periods, self._evaluated_s, self._others_s = 0, 0.0, 0.0
 
     def threads(self) -> int:
-        """Return the number for the next evaluation, measured twice a second."""
-        if (elapsed := perf_counter() - self._measured_at) >= PERIOD_S:
-            before, self._others_s = self._others_s, _seconds_of_others()
-            self._measured_at += elapsed
+        """Return the number for the next evaluation."""
+        return self._threads
+
+    @contextmanager
+    def observed(self) -> Iterator[None]:
+        """Observe what others compute during an evaluation.
+
+        What they compute between two does not count: it may be another engine, whose turn it is.
+        """
+        started, before = perf_counter(), _seconds_of_others()
+        yield
+        self._evaluated_s += perf_counter() - started
+        self._others_s += _seconds_of_others() - before
+        if self._evaluated_s >= PERIOD_S:
             self._periods += 1
-            free = len(processors()) - (self._others_s - before) / elapsed
+            free = len(processors()) - self._others_s / self._evaluated_s
             is_trial = self._periods % TRIAL_EVERY == 0
             self._threads = self._most if is_trial else min(self._most, fastest(free))
-        return self._threads
+            self._evaluated_s = self._others_s = 0.0
 
 
 def fastest(free: float) -> int:

@@ -1,7 +1,7 @@
 """Tokens in, logits out: a model whose KV cache is not visible from outside."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from threading import Lock
 from time import perf_counter
@@ -215,7 +215,8 @@ class NativeModel:
         started = perf_counter()
         if self._free_cores:
             self._context.use_threads(self._free_cores.threads())
-        self._context.evaluate(tokens, rows)
+        with self._free_cores.observed() if self._free_cores else nullcontext():
+            self._context.evaluate(tokens, rows)
         if rows == 0 and len(tokens) >= min(MIN_TOKENS_TIMED, self.batch):
             self._read += len(tokens)
             self._read_s += perf_counter() - started

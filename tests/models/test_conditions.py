@@ -62,7 +62,7 @@ def test_threads_change_with_the_free_cores_where_that_changes_no_bit(
         (2, 2, [(1.0, 1.0)] * 21, [1] * 19 + [2, 1]),  # a trial
         (8, 8, [(0.9, 7.1), (1.0, 7.0), (0.05, 7.9)], [7, 7, 8]),
         (8, 8, [(2.7, 5.3), (4.0, 4.0), (5.0, 3.0)], [5, 4, 3]),
-        (8, 8, [(0.0, 0.0), (8.0, 0.0)], [8, 1]),  # while nothing is evaluated here
+        (8, 8, [(0.0, 0.0), (8.0, 0.0)], [8, 1]),
         (8, 2, [(5.0, 2.0), (6.9, 1.0)], [2, 1]),  # cores with several processors, or a limit
     ],
 )
@@ -84,8 +84,11 @@ def test_as_many_threads_evaluate_as_others_leave_processors(
     monkeypatch.setattr(psutil, "cpu_times", times)
     free = FreeCores()
     for (others, own), count in zip(seconds, counts, strict=True):
-        clock.now, clock.own, clock.used = clock.now + 1, clock.own + own, clock.used + others + own
-        assert [free.threads(), free.threads()] == [count, count]
+        with free.observed():
+            clock.now, clock.own = clock.now + 1, clock.own + own
+            clock.used += others + own
+        clock.now, clock.used = clock.now + 9, clock.used + 9 * processors  # between evaluations
+        assert free.threads() == count
 
 
 HYBRID = {"cpu_core/cpus": "0-2,4\n"}
