@@ -40,6 +40,8 @@ def test_threads_change_with_the_free_cores_where_that_changes_no_bit(
 ):
     counts, engine = itertools.cycle([1, 3, 2]), loaded.engine()
     monkeypatch.setattr(FreeCores, "threads", lambda _: next(counts))
+    observed = Mock(return_value=0.0)
+    monkeypatch.setattr(free_cores, "_seconds_of_others", observed)
     set_threads = Mock(wraps=engine.c.llama_set_n_threads)
     monkeypatch.setattr(engine.c, "llama_set_n_threads", set_threads)
     fixed, changing = (open_model(tiny_target, threads=n) for n in (1, None))
@@ -49,6 +51,7 @@ def test_threads_change_with_the_free_cores_where_that_changes_no_bit(
         assert alike or not engine.computes_alike
     used = {call.args[1:] for call in set_threads.call_args_list}
     assert used == ({(n, n) for n in (1, 2, 3)} if engine.computes_alike else set())
+    assert observed.called == engine.computes_alike  # each evaluation adds to what is known
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,22 @@ def test_unsent_text_and_queued_questions_are_there_after_a_kill(
         ]  # fmt: skip
 
 
+def test_a_change_of_a_question_that_is_left_is_there_again(
+    tmp_path: Path, models: list[str]
+) -> None:
+    stored(tmp_path, "The answer")
+    with inline(tmp_path, *models) as terminal:
+        terminal.enter("/open 1", "The answer")
+        terminal.enter("/edit", f"{PROMPT}The question")
+        terminal.press(" changed")
+        terminal.shows("The question changed")
+        terminal.press("\x03")
+        terminal.shows("Your change is kept; /edit continues it.")
+        terminal.until(lambda text: "changed" not in text)
+        terminal.enter("/edit", f"{PROMPT}The question changed")
+        terminal.press("\x03")
+
+
 def test_a_long_paste_is_attached(tmp_path: Path, models: list[str]) -> None:
     with inline(tmp_path, *models, "--max-tokens", "5") as terminal:
         terminal.paste("\n".join(f"line {number}" for number in range(400)))
