@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import defaultdict, deque
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -73,10 +74,15 @@ class EngineProcess:
             self._engine = ours
         if {*parts} <= {ours, "auto"}:
             return self._queue(job)
-        streams = [
-            self._queue(part) if engine == ours else self._others[engine].do(part)
-            for engine, part in parts.items()
-        ]
+        streams: list[EventStream] = []
+
+        def start_parts() -> Iterator[EventStream]:
+            for engine, part in parts.items():
+                process = self if engine == ours or self._is_closed else self._others[engine]
+                streams.append(process._queue(part))
+                if whole.is_cancelled:
+                    streams[-1].cancel()
+                yield streams[-1]
 
         def cancel_parts(_: EventStream, order: Order) -> None:
             for stream in streams:
@@ -84,7 +90,7 @@ class EngineProcess:
                     stream.cancel()
 
         whole = EventStream(job, cancel_parts)
-        merging = asyncio.create_task(merge(whole, streams))
+        merging = asyncio.create_task(merge(whole, start_parts()))
         self._merging.add(merging)
         merging.add_done_callback(self._merging.discard)
         return whole

@@ -4,7 +4,7 @@ The lane that has computed least is next, whichever process it is in: the worker
 within a process, and `merge` orders the processes, one step at a time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -66,12 +66,16 @@ class LanesOfProcess:
             self.end = await anext(self.stream)
 
 
-async def merge(whole: EventStream, streams: Sequence[EventStream]) -> None:
-    """Run the parts of a job, and merge their streams into that of the whole job."""
-    parts = [LanesOfProcess(stream) for stream in streams]
-    lanes: dict[int, Ready | Failed] = {}
-    for part in parts:
-        lanes |= await part.load(whole)
+async def merge(whole: EventStream, streams: Iterable[EventStream]) -> None:
+    """Run the parts of a job, and merge their streams into that of the whole job.
+
+    Each part is started when it is taken from `streams`, after those before it have loaded: engines
+    that load together would measure each other's load as the costs of their models.
+    """
+    parts, lanes = list[LanesOfProcess](), dict[int, Ready | Failed]()
+    for stream in streams:
+        parts.append(LanesOfProcess(stream))
+        lanes |= await parts[-1].load(whole)
     failures = [result for result in lanes.values() if isinstance(result, Failed)]
     if len(failures) == len(lanes):
         whole.put(_all_failed(failures), last=True)

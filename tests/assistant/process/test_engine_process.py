@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from assistant.events import (
     ModelInfo,
     Prefilled,
     Prepared,
+    RaceReady,
     Ready,
     Stop,
     TokenCount,
@@ -30,7 +32,9 @@ from assistant.request import (
     Cancel,
     CountTokens,
     EngineArgs,
+    Lane,
     Prefill,
+    Race,
     Request,
     Sampling,
     UpdateRequest,
@@ -319,6 +323,26 @@ async def test_a_worker_with_another_engine_is_replaced(setup: EngineArgs, cance
         engine.last.says(end=READY)
         assert await events_of(stream) == [READY]
     assert len(engine.workers) == (1 if cancelled else 2)
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_the_engines_of_a_race_load_one_after_another(
+    setup: EngineArgs, cancelled: bool
+) -> None:
+    """Else each would measure what the other computes as the costs of its models."""
+    engine, other = Puppets(), Puppets()
+    engine._others["ik"] = other
+    lanes = (Lane("a", setup, "ars"), Lane("b", replace(setup, engine="ik"), "ars"))
+    race = engine.do(Race(lanes, ask()))
+    await rest()
+    if cancelled:
+        race.cancel()
+    assert (len(engine.workers), len(other.workers)) == (1, 0)
+    engine.last.says(RaceReady((READY,)))
+    await rest()
+    assert len(other.workers) == (0 if cancelled else 1)
+    await engine.close()
+    assert await events_of(race)
 
 
 async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: EngineArgs) -> None:
