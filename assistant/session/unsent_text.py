@@ -1,4 +1,4 @@
-"""Text that was typed and not sent: every conversation has its own, and every question too."""
+"""What was not sent yet: the text being typed, with its attachments, and the queue."""
 
 import json
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-from assistant.session.active_branch import ActiveBranch
+from assistant.session.chat_session import ChatSession
 from assistant.store.values import Attachment, StoredMessage, unsent
 from models.errors import StorageError
 
@@ -24,24 +24,27 @@ class Unsent:
 
 
 class _Prompt(Protocol):
-    """The input; its state is a text, and `restore` puts one before what was typed since."""
+    """The input; `insert` puts a prompt before what was typed since, and `drop` clears all."""
 
-    def show_edit(self, is_edit: bool) -> None: ...
-    def state(self) -> str: ...
+    queued: tuple[Unsent, ...]
+
+    @property
+    def typed(self) -> Unsent: ...
+    def insert(self, unsent: Unsent) -> None: ...
     def drop(self) -> None: ...
-    def restore(self, state: str) -> None: ...
-    def restore_input(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool: ...
+    def show_edit(self, is_edit: bool) -> None: ...
 
 
 class UnsentText:
-    """Remember the text in the prompt when the user goes elsewhere, and restore it later.
+    """Submit what is in the prompt, or remember it while the user is elsewhere.
 
     It is a new question of the conversation on the screen, or a change of an earlier one. A change
-    that is left is restored when the user comes back to it.
+    that is left is restored when the user comes back to it. Questions that are sent while another
+    is answered wait in a queue. Each conversation, and each question, has its own text and queue.
     """
 
-    def __init__(self, prompt: _Prompt, branch: ActiveBranch) -> None:
-        self._prompt, self._branch = prompt, branch
+    def __init__(self, prompt: _Prompt, session: ChatSession) -> None:
+        self._prompt, self._session, self._branch = prompt, session, session.branch
         self.question: StoredMessage | None = None
         """The earlier question that is being changed."""
         self._original = ""  # the prompt's state before the question was changed
@@ -52,30 +55,27 @@ class UnsentText:
     def load(self) -> None:
         """Restore what was unsent when the app ended; text typed since follows it."""
         self._states.clear()  # a store's conversations have other numbers
-        self._restore()
+        self._follow()
 
     def switch(self) -> None:
         """Switch to the conversation on the screen, or to the question that is changed."""
-        key = self._here
-        if key != self._key:
-            state = self._state_of(key)
-            self._states[self._key] = self._prompt.state()
-            self._key = key
+        if self._here != self._key:
+            self._states[self._key] = self._state
             self._prompt.drop()
-            self._prompt.restore(state)
+            self._follow()
 
     def change(self, question: StoredMessage) -> None:
         """Put a question into the prompt, with the changes that it had when it was last left."""
         self.question = question
         self._prompt.show_edit(is_edit=True)
         self.switch()
-        if not self._prompt.state():
-            self._prompt.restore_input(question.content, question.attachments)
-            self._original = self._prompt.state()
+        if not self._state:
+            self._prompt.insert(Unsent(question.content, question.attachments))
+            self._original = self._state
 
     def leave(self) -> bool:
         """Leave the question as it was; return whether a change of it is remembered."""
-        changed = self._prompt.state() not in ("", self._original)
+        changed = self._state not in ("", self._original)
         question, self.question, self._original = self.question, None, ""
         self._prompt.show_edit(is_edit=False)
         if question is None:
@@ -92,12 +92,26 @@ class UnsentText:
         # It may have been deleted, or another branch chosen, since it was put into the prompt.
         return self.question if self.question and self._branch.shows(self.question) else None
 
-    def sent(self) -> None:
-        """Continue in the conversation that is shown, with the text that was typed since."""
-        self._states[self._key] = ""
-        self.question, self._original = None, ""
-        self._prompt.show_edit(is_edit=False)
-        self._restore()
+    def submit(self, unsent: Unsent) -> None:
+        """Have a question answered, or queue it while another answer is under way.
+
+        A change of an earlier question waits only for a question that was not answered yet.
+        """
+        if self._session.idle or (self.question and not self._session.waits):
+            self._session.submit(unsent.text, unsent.attachments, self.replaced)
+            self._states[self._key] = ""
+            self.question, self._original = None, ""
+            self._prompt.show_edit(is_edit=False)
+            self._follow()  # with what was typed since
+        else:
+            self._prompt.queued = (*self._prompt.queued, unsent)
+
+    def submit_next(self) -> None:
+        """Submit the first question in the queue, unless an earlier one is being changed."""
+        if self._prompt.queued and self._session.idle and not self.question:
+            first, *others = self._prompt.queued
+            self._prompt.queued = tuple(others)
+            self.submit(first)
 
     def question_returned(self) -> None:
         """Follow a question that was withdrawn: with the only one, its conversation is gone."""
@@ -111,16 +125,26 @@ class UnsentText:
         """
         store, number = self._branch.store, self._branch.conversation
         edited = str(self.question.id) if self.question else ""
-        states = self._states | {self._key: self._prompt.state()}
+        states = self._states | {self._key: self._state}
         states |= {OPEN: "" if number is None else str(number), EDITED: edited}
         for key, state in states.items():
             if store is not None and state != self._stored.get(key):
                 store.remember(key, state)
                 self._stored[key] = state
 
-    def _restore(self) -> None:
+    @property
+    def _state(self) -> str:
+        """What is in the prompt, as JSON; empty when there is nothing."""
+        typed, queue = self._prompt.typed, self._prompt.queued
+        return to_json(typed, queue) if queue or typed != Unsent("") else ""
+
+    def _follow(self) -> None:
+        """Restore what was left where the user is now, before what was typed since."""
         self._key = self._here
-        self._prompt.restore(self._state_of(self._key))
+        if state := self._state_of(self._key):
+            unsent, queue = from_json(state)
+            self._prompt.insert(unsent)
+            self._prompt.queued = (*queue, *self._prompt.queued)
 
     @property
     def _here(self) -> str:

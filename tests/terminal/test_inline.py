@@ -236,7 +236,7 @@ def test_unsent_text_and_queued_questions_are_there_after_a_kill(
         terminal.press("tence\r")
         terminal.until(lambda _: sum(DONE in line for line in terminal.scrollback) == 2)
         assert [m.content for m in messages(tmp_path) if m.role == "user"] == [
-            "Go on", "Next @a.txt", "half a sentence",
+            "Go on", "half a sentence", "Next @a.txt",
         ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """The chat between its screen, its session and the engine: settings, prompts and events."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -15,7 +15,7 @@ from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
-from assistant.store.values import Attachment, StoredMessage
+from assistant.store.values import StoredMessage
 from assistant.tools.toolbox import ToolSet
 from models.errors import ContextFull, SpecchatError, StorageError
 from tui.app.program import Program
@@ -57,8 +57,8 @@ class ChatController:
         )
         self.view = SessionView(widgets, self.session)
         """Shows the events of the session."""
-        self.unsent = UnsentText(widgets.prompt, self.session.branch)
-        """The text in the prompt, and the unsent text of other conversations."""
+        self.unsent = UnsentText(widgets.prompt, self.session)
+        """The text in the prompt, the queue, and those of other conversations."""
         self.setup: EngineArgs | None = None
         """The files of the models, once they are found."""
         self.ready: Ready | None = None
@@ -88,20 +88,13 @@ class ChatController:
 
     # What the user does
 
-    def submit(self, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Have a prompt answered, or queue it while another answer is under way."""
-        if self.session.idle or (self.unsent.question and not self.session.waits):
-            self.session.submit(text, attachments, self.unsent.replaced)
-            self.unsent.sent()
+    def submit(self, unsent: Unsent | None) -> None:
+        """Have a prompt answered, or queue it while another answer is under way; None: the next."""
+        if unsent is None:
+            self.unsent.submit_next()
         else:
-            self.widgets.prompt.queue.add(Unsent(text, tuple(attachments)))
+            self.unsent.submit(unsent)
         self._update_queue()
-
-    def _submit_next(self) -> None:
-        queue = self.widgets.prompt.queue
-        if queue.prompts and not self.unsent.question:
-            unsent = queue.pop(0)
-            self.submit(unsent.text, unsent.attachments)
 
     def edit_question(self, question: StoredMessage) -> None:
         """Put an earlier question into the prompt, to be edited and asked again."""
@@ -169,7 +162,7 @@ class ChatController:
                 if self.may_suggest and not self.settings.offline:
                     self.may_suggest = False
                     self.program.run_worker(self._suggest_larger, thread=True)
-                self._submit_next()
+                self.unsent.submit_next()
         self._ring(event)
         self.view.show(event)
         self._update_queue()

@@ -73,7 +73,7 @@ class ChatScreen(ChatWidgets):
 
     @on(Prompt.Submitted)
     def _submit(self, message: Prompt.Submitted) -> None:
-        self.controller.submit(message.text, message.attachments)
+        self.controller.submit(message.unsent)
 
     @on(Prompt.Edited)
     def _edited(self) -> None:

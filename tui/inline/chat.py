@@ -18,7 +18,7 @@ from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
 from assistant.session.tool_loop import Decision
-from assistant.session.unsent_text import Unsent, UnsentText, from_json, to_json
+from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
@@ -59,6 +59,8 @@ class InlineChat:
         self.constraint: Constraint | None = None
         self.attachments: list[Attachment] = []
         """The attachments of the next question."""
+        self.queued: tuple[Unsent, ...] = ()
+        """The questions that wait for the end of an answer."""
         self.ready: Ready | None = None
         self.on_reply: Callable[[str], None] | None = None
         """Handles the next line, if it replies to a question of the program."""
@@ -71,13 +73,14 @@ class InlineChat:
             make_request=self._make_request,
             folders=FolderRetriever(self._handle, lambda: self.settings),
         )
-        self.unsent = UnsentText(self, self.session.branch)
-        """The typed text, and the unsent text of other conversations."""
+        self.unsent = UnsentText(self, self.session)
+        """The text in the prompt, the queue, and those of other conversations."""
         painter = Painter(settings.theme)
-        self.scrollback = Scrollback(painter, self.session.branch, lambda: self.prompt.refresh())
+        self.scrollback = Scrollback(
+            painter, self.session.branch, lambda: self.prompt.refresh(), lambda: len(self.queued)
+        )
         self.prompt: _Prompt
         """Set by `run`."""
-        self._queue: tuple[Unsent, ...] = ()
         self._pastes = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
@@ -174,9 +177,9 @@ class InlineChat:
 
     def stop(self) -> None:
         """Stop the answer or the tool call; queued questions go back into the prompt."""
-        for waiting in reversed(self._queue):
-            self.restore_input(f"{waiting.text}\n", waiting.attachments)
-        self._wait(())
+        for waiting in reversed(self.queued):
+            self.insert(Unsent(f"{waiting.text}\n", waiting.attachments))
+        self.queued = ()
         self.session.stop()
 
     def paste(self, text: str) -> None:
@@ -197,25 +200,11 @@ class InlineChat:
     def submit(self, text: str) -> None:
         """Have a question answered, after those in the queue."""
         files = (*self.attachments, *_named_in(text))
+        limits = ReadingLimits.of(self.ready, self.settings)
+        sent, reasons = as_sent(files, [tokens(file.text) for file in files], limits)
+        self.scrollback.note("\n".join(reasons), MUTED)
         self.attachments = [file for file in self.attachments if file.is_folder]
-        self._wait((*self._queue, Unsent(text, files)))
-        if self.session.idle or self.unsent.question:
-            self.submit_next()
-
-    def submit_next(self) -> None:
-        """Have the first question in the queue answered, if there is one."""
-        if self._queue:
-            first, *others = self._queue
-            self._wait(others)
-            files, limits = first.attachments, ReadingLimits.of(self.ready, self.settings)
-            sent, reasons = as_sent(files, [tokens(file.text) for file in files], limits)
-            self.scrollback.note("\n".join(reasons), MUTED)
-            self.session.submit(first.text, sent, self.unsent.replaced)
-            self.unsent.sent()
-
-    def _wait(self, queue: Sequence[Unsent]) -> None:
-        self._queue = tuple(queue)
-        self.scrollback.show_waiting(len(queue))
+        self.unsent.submit(Unsent(text, tuple(sent)))
 
     def apply(self, settings: Settings) -> None:
         """Use other settings, from the next round or answer on."""
@@ -230,32 +219,23 @@ class InlineChat:
 
     # The prompt, for `UnsentText`
 
-    def show_edit(self, is_edit: bool) -> None:
-        """Do nothing: the text in the prompt shows it."""
+    @property
+    def typed(self) -> Unsent:
+        """The text in the prompt, and its attachments."""
+        return Unsent(self.prompt.text(), tuple(self.attachments))
 
-    def state(self) -> str:
-        """Return the unsent text, attachments and queue as JSON; empty when there are none."""
-        unsent = Unsent(self.prompt.text(), tuple(self.attachments))
-        return to_json(unsent, self._queue) if unsent != Unsent("") or self._queue else ""
+    def insert(self, unsent: Unsent) -> None:
+        """Put a question into the prompt, before what was typed since."""
+        self.add(unsent.attachments)
+        self.prompt.put(unsent.text)
 
     def drop(self) -> None:
         """Clear the text, the attachments and the queue."""
         self.prompt.clear()
-        self.attachments = []
-        self._wait(())
+        self.attachments, self.queued = [], ()
 
-    def restore(self, state: str) -> None:
-        """Restore a state; text that was typed meanwhile follows it."""
-        if state:
-            unsent, queue = from_json(state)
-            self.restore_input(unsent.text, unsent.attachments)
-            self._wait((*queue, *self._queue))
-
-    def restore_input(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
-        """Put a question back, before what was typed since."""
-        self.add(attachments)
-        self.prompt.put(text)
-        return True
+    def show_edit(self, is_edit: bool) -> None:
+        """Do nothing: the text in the prompt shows it."""
 
     # Events
 
@@ -268,7 +248,7 @@ class InlineChat:
                 self.session.ready(event.target)
             case events.InputRestored(text, attachments):
                 self.unsent.question_returned()
-                self.restore_input(text, attachments)
+                self.insert(Unsent(text, attachments))
             case events.PathShown():
                 self.unsent.switch()
             case events.ApprovalRequested():
@@ -279,7 +259,7 @@ class InlineChat:
                 self.session.withdraw()
                 self.scrollback.note("No model is loaded; /model NAME loads one.")
             case events.FullyAnswered():
-                self.submit_next()
+                self.unsent.submit_next()
 
     def _resolve_approval(self, text: str) -> None:
         self.session.tool_loop.resolve_approval(ALLOW.get(text.strip().lower(), "refuse"))

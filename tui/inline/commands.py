@@ -61,7 +61,7 @@ class SlashCommands(Completer):
             elif name:
                 self._chat.submit(text)
             elif self._session.idle:
-                self._chat.submit_next()
+                self._chat.unsent.submit_next()
         except SpecchatError as error:
             self._note(str(error), NOTE)
             if not name.startswith("/"):

@@ -80,16 +80,22 @@ def _with_text_colour(line: Content) -> Content:
 class Scrollback:
     """Show a conversation: finished text is returned once, unfinished lines at every repaint.
 
-    `refresh` asks the terminal to repaint.
+    `refresh` asks the terminal to repaint; `waiting` returns the number of queued questions.
     """
 
-    def __init__(self, painter: Painter, branch: ActiveBranch, refresh: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        painter: Painter,
+        branch: ActiveBranch,
+        refresh: Callable[[], None],
+        waiting: Callable[[], int],
+    ) -> None:
         self._painter, self._branch, self._refresh = painter, branch, refresh
+        self._waiting = waiting
         self._out: list[str] = []  # painted, and not in the scrollback yet
         self._answer: StreamingText | None = None  # under way
         self._thought = ""  # of that answer
         self.status, self._progress = State(), AnswerProgress()
-        self._waiting = ""  # the number of queued questions, as text
         self.width = 80
         """Cells of a line."""
         self.ghosts = self.thoughts = False
@@ -109,7 +115,8 @@ class Scrollback:
         if self._answer is not None and self._answer.width != self.width:
             self._answer.resize(self.width)
         lines = self._answer.open_lines(limit) if self._answer is not None else []
-        status = line(self.status, self.width - len(self._waiting)) + self._waiting
+        waiting = f"  {count} waiting" if (count := self._waiting()) else ""
+        status = line(self.status, self.width - len(waiting)) + waiting
         return self._painter([*lines, status]).splitlines()
 
     # For the chat
@@ -128,11 +135,6 @@ class Scrollback:
     def show_status(self, **changes: Any) -> None:
         """Change fields of the status line."""
         self.status = replace(self.status, **changes)
-        self._refresh()
-
-    def show_waiting(self, count: int) -> None:
-        """Show the number of queued questions."""
-        self._waiting = f"  {count} waiting" if count else ""
         self._refresh()
 
     def show_path(self) -> None:

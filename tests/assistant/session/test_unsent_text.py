@@ -2,10 +2,10 @@
 
 import pytest
 
-from assistant.session.active_branch import ActiveBranch
-from assistant.session.unsent_text import EDITED, OPEN, UnsentText
+from assistant.session.unsent_text import EDITED, OPEN, Unsent, UnsentText
 from assistant.store.store import Store
 from models.errors import StorageError
+from tests.assistant.session.scripted_session import ScriptedSession
 from tests.stored import ask
 
 
@@ -13,22 +13,20 @@ class Typed:
     """A prompt."""
 
     text = ""
+    queued: tuple[Unsent, ...] = ()
 
     def show_edit(self, is_edit: bool) -> None:
         self.is_edit = is_edit
 
-    def state(self) -> str:
-        return self.text
+    @property
+    def typed(self) -> Unsent:
+        return Unsent(self.text)
 
     def drop(self) -> None:
-        self.text = ""
+        self.text, self.queued = "", ()
 
-    def restore(self, state: str) -> None:
-        self.text = state + self.text
-
-    def restore_input(self, text: str, attachments: object = ()) -> bool:
-        self.text = text
-        return True
+    def insert(self, unsent: Unsent) -> None:
+        self.text = unsent.text + self.text
 
 
 class Typist:
@@ -36,8 +34,9 @@ class Typist:
 
     def __init__(self, store: Store | None) -> None:
         self.prompt = Typed()
-        self.path = ActiveBranch(lambda _: None, store, lambda: "")
-        self.unsent = UnsentText(self.prompt, self.path)
+        self.session = ScriptedSession(store).session
+        self.path = self.session.branch
+        self.unsent = UnsentText(self.prompt, self.session)
         self.unsent.load()
 
     def switch(self, conversation: int | None, changes: bool = False) -> str:
@@ -103,7 +102,7 @@ def test_the_open_conversation_and_question_are_saved(store, asked):
     assert (store.recall(OPEN), store.recall(EDITED)) == ("", "")
 
 
-def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_question(store, asked):
+async def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_question(store, asked):
     typist = Typist(store)
     typist.switch(asked)
     typist.prompt.text = "meanwhile"
@@ -112,24 +111,50 @@ def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_question(s
     typist.unsent.save()
     assert typist.unsent.replaced == typist.path.records[0]
     typist.prompt.text = " typed since"
-    typist.unsent.sent()
+    typist.unsent.submit(Unsent("changed"))
+    assert [record.content for record in typist.path.records] == ["changed"]
     assert (typist.prompt.text, typist.unsent.replaced) == ("meanwhile typed since", None)
     typist.unsent.save()
-    assert Typist(store).switch(asked, changes=True) == "One"
+    assert Typist(store).switch(asked, changes=True) == "changed"
     typist.unsent.change(typist.path.records[0])
     typist.path.open(None)
     assert typist.unsent.replaced is None  # which is not shown any more
 
 
-def test_a_withdrawn_first_question_is_the_unsent_text_of_a_new_conversation(store):
+async def test_a_withdrawn_first_question_is_the_unsent_text_of_a_new_conversation(store):
     typist = Typist(store)
-    question = typist.path.add_question("One", ())
-    typist.unsent.sent()
-    typist.path.remove(question)  # and its conversation
+    typist.unsent.submit(Unsent("One"))
+    typist.session.withdraw()  # which removes its conversation, too
     typist.unsent.question_returned()
     typist.prompt.text = "One, typed since"
     typist.unsent.save()
     assert Typist(store).prompt.text == "One, typed since"
+
+
+async def test_questions_wait_for_the_end_of_an_answer_in_their_order(store):
+    typist = Typist(store)
+    for text in ("One", "Two", "Three", "Four"):
+        typist.unsent.submit(Unsent(text))
+    for _ in range(2):
+        typist.unsent.submit_next()  # as two quick keys do; an answer is under way
+    assert [unsent.text for unsent in typist.prompt.queued] == ["Two", "Three", "Four"]
+    assert [record.content for record in typist.path.records] == ["One"]
+    typist.session.withdraw()
+    typist.unsent.submit_next()
+    assert [unsent.text for unsent in typist.prompt.queued] == ["Three", "Four"]
+
+
+async def test_a_change_replaces_its_question_also_while_others_wait(store, asked):
+    typist = Typist(store)
+    typist.switch(asked)
+    typist.prompt.queued = (Unsent("Two"),)
+    typist.unsent.change(typist.path.records[0])
+    typist.prompt.queued = (Unsent("Three"),)
+    typist.unsent.submit_next()
+    assert typist.unsent.replaced  # the next question does not replace it
+    typist.unsent.submit(Unsent("changed"))
+    assert [record.content for record in typist.path.records] == ["changed"]
+    assert [unsent.text for unsent in typist.prompt.queued] == ["Two", "Three"]
 
 
 def test_a_text_typed_before_the_store_opens_follows_the_saved_one(store):

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from assistant.request import CountTokens
+from assistant.session.unsent_text import Unsent
 from tests.tui.driver import Driver
 from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import Chip
@@ -17,14 +18,13 @@ from tui.chat.prompt.prompt_attachments import Chip
 class Alone(App[None]):
     """Keep what the prompt says."""
 
-    def __init__(self, state: str = "") -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.prompt = Prompt()
-        self.sent: list[Prompt.Submitted] = []
+        self.sent: list[Unsent] = []
         self.wanted: list[CountTokens] = []
         self.prompt.attached.submit = lambda job, _: self.wanted.append(job)
         self.edits = 0
-        self._state = state
 
     def compose(self) -> ComposeResult:
         yield Static("", classes="conversation")
@@ -32,11 +32,11 @@ class Alone(App[None]):
 
     def on_mount(self) -> None:
         self.prompt.focus()
-        self.prompt.restore(self._state)
 
     @on(Prompt.Submitted)
     def take(self, message: Prompt.Submitted) -> None:
-        self.sent.append(message)
+        assert message.unsent is not None
+        self.sent.append(message.unsent)
 
     @on(Prompt.Edited)
     def edited(self) -> None:
@@ -93,7 +93,7 @@ class Typist(Driver):
 
 
 @asynccontextmanager
-async def at_the_prompt(state: str = "", size: tuple[int, int] = (80, 24)) -> AsyncIterator[Typist]:
-    app = Alone(state)
+async def at_the_prompt(size: tuple[int, int] = (80, 24)) -> AsyncIterator[Typist]:
+    app = Alone()
     async with app.run_test(size=size) as pilot:
         yield Typist(app, pilot)

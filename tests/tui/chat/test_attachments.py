@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from textual import events
 
 from assistant.session.attachments import ReadingLimits
+from assistant.session.unsent_text import Unsent
 from assistant.store.values import Attachment
 from tests.tui.chat.prompt_driver import Typist, at_the_prompt
 from tui.chat.prompt.file_search import entries, files_below, ranked
-from tui.chat.prompt.prompt import Prompt
 from tui.chat.prompt.prompt_attachments import EDITABLE, PREVIEW, AttachmentsScreen
 from tui.labels import byte_size
 
@@ -71,7 +71,7 @@ async def test_an_at_sign_that_names_no_file_is_text(folder: Path, keys: str, te
                 lambda: typist.offered == ["No text file matches “zzz” · Esc closes"]
             )
         await typist.pilot.press("enter")
-        assert typist.app.sent == [Prompt.Submitted(text)]
+        assert typist.app.sent == [Unsent(text)]
 
 
 async def test_a_path_at_which_looking_is_an_error_is_no_folder(folder: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.session.unsent_text import Unsent
 from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
 from tui.app.app import SpecchatApp
@@ -35,7 +36,7 @@ async def test_a_long_answer_rings_where_nobody_looks(
     async with open_chat(*pair, notify=notify) as chat:
         written = received(chat)
         chat.app.app_focus = focus
-        chat.screen.controller.submit("Why?")
+        chat.screen.controller.submit(Unsent("Why?"))
         await chat.until(lambda: len(chat.texts) == 2 and chat.screen.session.idle)
         bells = [text for text in written if "\a" in text]
         assert bells == [rung("The answer is complete.")] * rings
@@ -47,7 +48,7 @@ async def test_a_call_that_waits_rings_where_nobody_looks(pair: Pair) -> None:
         chat.engine.script.calls = [(READ,)]
         written = received(chat)
         chat.app.app_focus = False
-        chat.screen.controller.submit("Why?")
+        chat.screen.controller.submit(Unsent("Why?"))
         await chat.until(lambda: chat.screen.controller.view.approval)
         bells = [text for text in written if "\a" in text]
         assert bells == [rung("A tool call is waiting for you.")]

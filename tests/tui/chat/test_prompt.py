@@ -49,9 +49,9 @@ async def test_arrows_go_through_what_was_sent() -> None:
         assert typist.prompt.history.entries == ["first", "second"]
         await typist.type("unsent")
         await typist.pilot.press("up")
-        assert from_json(typist.prompt.state())[0].text == "unsent"  # what survives meanwhile
+        assert typist.prompt.typed.text == "unsent"  # what survives meanwhile
         await typist.pilot.press("x", "up", "y")
-        assert from_json(typist.prompt.state())[0].text == "firsty"
+        assert typist.prompt.typed.text == "firsty"
         await typist.pilot.press("down", "down")
         assert typist.prompt.text == "unsent"
         await typist.pilot.press("up")
@@ -144,10 +144,10 @@ async def test_unfinished_input_survives_a_restart() -> None:
         await typist.type("half a sen")
         await typist.paste("long " * 1000)
         assert typist.app.edits > 0
-        state = typist.prompt.state()
+        unsent = typist.prompt.typed
     async with at_the_prompt() as typist:
         await typist.type("tence")
-        typist.prompt.restore(state)
+        typist.prompt.insert(unsent)
         assert typist.prompt.text == "half a sentence"
         assert typist.chips[0].attachment.text == "long " * 1000
 

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from assistant.request import ToolCall
+from assistant.session.unsent_text import Unsent
 from assistant.tools.values import ToolResult, tool_result
 from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
@@ -106,7 +107,7 @@ async def test_keys_typed_for_the_prompt_approve_nothing(endless: Path, monkeypa
     async with open_calling(endless) as chat:  # the user is writing when it comes up
         await chat.press("ctrl+n")
         chat.engine.script.calls = [(READ,)]
-        chat.screen.controller.submit("Why?", ())
+        chat.screen.controller.submit(Unsent("Why?"))
         chat.prompt.text = "And"
         turn = await chat.asked()
         assert not turn.has_focus

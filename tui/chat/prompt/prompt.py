@@ -1,6 +1,7 @@
 """The prompt: its text, its attachments, the queue above it and the file picker."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,7 +15,7 @@ from textual.widgets import Static, TextArea
 from assistant.request import Constraint
 from assistant.session.attachments import read
 from assistant.session.messages import tokens
-from assistant.session.unsent_text import Unsent, from_json, to_json
+from assistant.session.unsent_text import Unsent
 from assistant.store.values import Attachment
 from models.errors import UsageError
 from tui.chat.prompt.editor import Editor, InputHistory
@@ -50,10 +51,9 @@ class Prompt(Vertical):
 
     @dataclass
     class Submitted(Message):
-        """A prompt was sent, and has left the widget."""
+        """A prompt was sent, and has left the widget; None stands for the next in the queue."""
 
-        text: str
-        attachments: tuple[Attachment, ...] = ()
+        unsent: Unsent | None
 
     class Edited(Message):
         """The text or the attachments changed."""
@@ -158,57 +158,58 @@ class Prompt(Vertical):
     def _submit(self, message: Editor.Sent) -> None:
         message.stop()
         if message.text.strip() or self.attached.has_content:
-            unsent = Unsent(message.text, self.attachments)
+            self.post_message(self.Submitted(Unsent(message.text, self.attachments)))
             self.attached.sent()
-        elif self.queue.paused and self.queue.prompts:
-            unsent = self.queue.pop(0)
+        elif self.queue.paused and self.queued:
+            self.post_message(self.Submitted(None))
         else:
             self.post_message(Editor.Unused("enter"))
-            return
-        self.post_message(self.Submitted(unsent.text, unsent.attachments))
 
     @on(Editor.Unused)
     def _edit_last(self, message: Editor.Unused) -> None:
-        if message.key == "up" and self.queue.prompts:
+        if message.key == "up" and self.queued:
             message.stop()
-            last = self.queue.pop(-1)
-            self._fill(last.text, last.attachments)
+            *self.queued, last = self.queued
+            self.insert(last)
 
     def restore_input(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
         """Put a prompt back; return False, and leave it, if another one is being typed."""
         if self.text.strip() or self.attached.has_content:
             return False
-        self._fill(text, attachments)
+        self.insert(Unsent(text, attachments))
         return True
+
+    # What was not sent, for `UnsentText`
+
+    @property
+    def typed(self) -> Unsent:
+        """The text that was typed, not one that was only recalled, and its attachments."""
+        return Unsent(self.history.unsent(self.text), self.attachments)
+
+    @property
+    def queued(self) -> tuple[Unsent, ...]:
+        """The questions that wait for the end of an answer."""
+        return self.queue.prompts
+
+    @queued.setter
+    def queued(self, queue: Iterable[Unsent]) -> None:
+        self.queue.prompts = tuple(queue)
+
+    def insert(self, unsent: Unsent) -> None:
+        """Put a question into the prompt, before what was typed since."""
+        for attachment in unsent.attachments:
+            if not attachment.number:  # passages are searched again
+                self.attached.add(attachment)
+        text = unsent.text + self.text
+        if len(text) > EDITABLE:
+            self.attached.add_pasted(text)
+        self.editor.show("" if len(text) > EDITABLE else text)
 
     def drop(self) -> None:
         """Clear the text, the attachments and the queue."""
         self.history.restart()
         self.editor.show("")
-        self.attached.chips = self.queue.prompts = ()
-
-    # The state that survives a restart
-
-    def state(self) -> str:
-        """Return the unsent text, attachments and queue as JSON; empty when there are none."""
-        unsent = Unsent(self.history.unsent(self.text), self.attachments)
-        is_empty = unsent == Unsent("") and not self.queue.prompts
-        return "" if is_empty else to_json(unsent, self.queue.prompts)
-
-    def restore(self, state: str) -> None:
-        """Restore a state; text that was typed meanwhile follows it."""
-        if state:
-            unsent, queue = from_json(state)
-            self._fill(unsent.text + self.text, unsent.attachments)
-            self.queue.prompts = (*queue, *self.queue.prompts)
-
-    def _fill(self, text: str, attachments: tuple[Attachment, ...]) -> None:
-        for attachment in attachments:
-            if not attachment.number:  # passages are searched again
-                self.attached.add(attachment)
-        if len(text) > EDITABLE:
-            self.attached.add_pasted(text)
-        self.editor.show("" if len(text) > EDITABLE else text)
+        self.attached.chips = self.queued = ()
 
     def on_resize(self) -> None:
         """Keep toasts above the prompt."""

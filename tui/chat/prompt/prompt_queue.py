@@ -26,17 +26,6 @@ class PromptQueue(Widget):
         """Hide the queue while it is empty."""
         self.display = bool(self.prompts)
 
-    def add(self, unsent: Unsent) -> None:
-        """Append a prompt."""
-        self.prompts = (*self.prompts, unsent)
-
-    def pop(self, index: int) -> Unsent:
-        """Remove the prompt at an index, and return it."""
-        prompts = list(self.prompts)
-        unsent = prompts.pop(index)
-        self.prompts = tuple(prompts)
-        return unsent
-
     def render(self) -> Content:
         """Draw the lines."""
         sends = " · Enter sends the next" * self.paused
