@@ -130,6 +130,10 @@ class Profile:
     def _largest_error(self) -> float:
         return max((evaluation.error for evaluation in self._usual), default=0.0)
 
+    @property
+    def _has_all_cores(self) -> bool:
+        return self.target.has_all_cores and (self.draft is None or self.draft.has_all_cores)
+
     def prepare(self, in_full: bool = True) -> None:
         """Measure what is unclear; if not `in_full`, one token alone where ratios are typical.
 
@@ -153,7 +157,9 @@ class Profile:
 
         def is_due(evaluation: Evaluation) -> bool:
             is_known = evaluation.profile.plain_s and evaluation.error < inf
-            return (evaluation.tokens in NEEDED and not is_known) or self._clock() < deadline
+            if evaluation.tokens in NEEDED and not is_known:
+                return True
+            return self._clock() < deadline and self._has_all_cores
 
         self.sample(filter(is_due, unclear))
         self.save()
@@ -184,7 +190,7 @@ class Profile:
         models = [self.target, self.draft] if self.draft else [self.target]
         texts = [[*model.cached_tokens] or varied(SHALLOW, model.n_vocab) for model in models]
         before = self._seconds(self.target, texts[0], 1)
-        is_calm = self.of_target.add(1, 1.0, before)
+        is_calm = self.of_target.add(1, 1.0, before, self._has_all_cores)
         for profile, tokens in evaluations:
             index = -1 if profile is self.of_draft else 0
             model, text = models[index], texts[index]
@@ -193,7 +199,7 @@ class Profile:
             seconds = self._seconds(model, text, tokens)
             after = self._seconds(self.target, texts[0], 1)
             plain_s = (before + after) / 2
-            is_calm &= profile.add(tokens, seconds / plain_s, plain_s)
+            is_calm &= profile.add(tokens, seconds / plain_s, plain_s, self._has_all_cores)
             before = after
         for model, text in zip(models, texts, strict=True):
             model.logits(text, rows=0)

@@ -178,8 +178,7 @@ class ChatSession:
     def stop(self) -> None:
         """End the answer or the call, save it so far, and withdraw the question that waits."""
         self.withdraw()
-        if self.requests.stream is not None:
-            self.requests.stream.cancel()
+        self.requests.stream.cancel()
         self.tool_loop.stop()
 
     def withdraw(self) -> None:

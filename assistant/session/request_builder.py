@@ -36,8 +36,8 @@ class RequestBuilder:
         """The target that answers; None: none is loaded."""
         self.expects_model = True
         """Whether a model is being looked for or loaded."""
-        self.stream: EventStream | None = None
-        """The stream of the answer under way."""
+        self.stream = EventStream(Request(()), lambda stream, order: None)
+        """The stream of the last answer; after its end, it ignores orders."""
 
     def expect_model(self) -> None:
         """Note that a model is being looked for or loaded."""
@@ -131,6 +131,5 @@ class RequestBuilder:
                 self._emit(event)
             self._responses.handle(event)
             await asyncio.sleep(0)  # keys come first, however many events there are
-        self.stream = None
         ended = isinstance(event, Finished) and event.stop is not Stop.CANCELLED
         self._tool_loop.may_auto_run = ended and self._branch.end == answer.record.id

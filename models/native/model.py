@@ -94,6 +94,11 @@ class NativeModel:
         build = self.weights.engine.build()
         return f"{self.conditions} {build} n_ctx={cells} {self._context.fields}"
 
+    @property
+    def has_all_cores(self) -> bool:
+        """Whether no other program keeps it from the cores that it would use on a calm machine."""
+        return self._free_cores is None or self._free_cores.threads() == self.threads
+
     def limit_batch(self, tokens: int) -> None:
         """Evaluate at most `tokens` tokens at once from now on."""
         self.batch = min(self.batch, tokens)

@@ -52,6 +52,8 @@ def test_threads_change_with_the_free_cores_where_that_changes_no_bit(
     used = {call.args[1:] for call in set_threads.call_args_list}
     assert used == ({(n, n) for n in (1, 2, 3)} if engine.computes_alike else set())
     assert observed.called == engine.computes_alike  # each evaluation adds to what is known
+    monkeypatch.setattr(FreeCores, "threads", lambda _: changing.threads - 1)
+    assert [fixed.has_all_cores, changing.has_all_cores] == [True, not engine.computes_alike]
 
 
 @pytest.mark.parametrize(

@@ -81,10 +81,8 @@ class ChatController:
         )
         self.widgets.status.show(mode=settings.mode)
         self.widgets.prompt.attached.limits = ReadingLimits.of(self.ready, settings)
-        if self.session.requests.stream is not None:
-            self.session.requests.stream.update(
-                settings.mode, settings.lookahead, settings.sampling
-            )
+        stream = self.session.requests.stream
+        stream.update(settings.mode, settings.lookahead, settings.sampling)
 
     # What the user does
 
@@ -202,8 +200,7 @@ class ChatController:
     def load_models(self, setup: EngineArgs, no_draft: str | None) -> None:
         """Load models, which stops an answer; waiting prompts are answered afterwards."""
         self.setup, self._no_draft = setup, no_draft
-        if self.session.requests.stream is not None:
-            self.session.requests.stream.cancel()
+        self.session.requests.stream.cancel()
         self.program.submit(setup, self._handle_loading)
 
     def show_missing(self, reason: str) -> None:

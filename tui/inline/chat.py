@@ -211,8 +211,8 @@ class InlineChat:
         self.settings, shown = settings, self.scrollback
         shown.ghosts, shown.thoughts = settings.ghosts, settings.show_thinking
         shown.show_status(mode=settings.mode)
-        if stream := self.session.requests.stream:
-            stream.update(settings.mode, settings.lookahead, settings.sampling)
+        stream = self.session.requests.stream
+        stream.update(settings.mode, settings.lookahead, settings.sampling)
 
     def _make_request(self) -> Request:
         return replace(self.settings.request(), constraint=self.constraint)

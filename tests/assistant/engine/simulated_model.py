@@ -17,6 +17,7 @@ class SimulatedModel(Model):
     """Evaluate what the cache lacks in `kernel(tokens, depth)` seconds, and `noise()`."""
 
     seconds_per_token: float | None = None
+    has_all_cores = True
     n_vocab = 11
 
     def __init__(

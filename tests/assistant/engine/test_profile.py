@@ -69,6 +69,23 @@ def test_a_sample_is_relative_to_what_is_beside_it():
     assert profile.of_target.ratios[4] == pytest.approx([8 / 5] * 2)
 
 
+def test_ratios_with_fewer_threads_count_only_where_nothing_else_is_known():
+    """With one thread instead of two, a wider batch costs more beside one token."""
+    machine = Machine(lambda width: 0.004 * (4 + width) if has_all else 0.004 * (1 + width))
+    has_all = machine.target.has_all_cores = False
+    profile = machine.profile(typical=({2: 1.2, 4: 1.6, 8: 2.4}, {}))
+    profile.measure()
+    assert not {2, 4, 8} & {*machine.target.widths}  # nothing is evaluated in vain
+    assert profile.of_draft.ratios.keys() == {1}  # of which nothing was known
+    assert profile.refine()
+    assert not profile.sample([Evaluation(profile.of_target, n) for n in (2, 3)])
+    assert profile.of_target.ratios.keys() == {1, 3}
+    has_all = machine.target.has_all_cores = True
+    profile.measure()
+    assert profile.of_target.estimate(2)[0] == pytest.approx(1.2, rel=0.01)
+    assert len(profile.of_target.ratios[8]) > 1
+
+
 def test_samples_of_a_busy_machine_do_not_spoil_those_of_a_calm_one():
     """Beside other programs each evaluation waits for as long, whatever its width."""
     machine = Machine()

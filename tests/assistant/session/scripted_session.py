@@ -93,7 +93,7 @@ class ScriptedSession:
         self.session.ready(MODEL)
 
     def do(self, request: Request) -> EventStream:
-        assert not self.session.requests.stream, "one answer at a time"
+        assert not self.session.responses.under_way, "one answer at a time"
         self.requests.append(request)
         self.stream = EventStream(request, self.obey)
         return self.stream
