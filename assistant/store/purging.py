@@ -1,6 +1,7 @@
 """Deletion for good: from tables, search indexes, free pages, caches and backups."""
 
 import sqlite3
+from collections.abc import Iterable
 
 from assistant.engine.sources import ngram_store
 from assistant.store import files
@@ -23,10 +24,11 @@ _REMOVE = (
 )
 
 
-def purge(database: Database, conversation: int | None = None) -> None:
-    """Remove one conversation or, without its id, all deleted ones and all hidden messages."""
+def purge(database: Database, *conversations: int) -> None:
+    """Remove conversations or, without any id, all deleted ones and all hidden messages."""
     query = f"SELECT EXISTS (SELECT 1 FROM message WHERE {_MESSAGES}) OR EXISTS ({_DELETED})"
-    if not database.read(lambda sql: sql.execute(query, (conversation,)).fetchone()[0]):
+    ids = conversations or (None,)
+    if not database.read(lambda sql: any(sql.execute(query, (id_,)).fetchone()[0] for id_ in ids)):
         return
     if database.path:  # copies first: with the rows gone, nothing would retry
         ngram_store.clear()
@@ -36,13 +38,14 @@ def purge(database: Database, conversation: int | None = None) -> None:
         except OSError as error:
             why = f"{error.filename} cannot be removed: {error.strerror}"
             raise StorageError(f"Nothing was deleted, because {why}.") from error
-    database.write(lambda sql: _remove(sql, conversation))
+    database.write(lambda sql: _remove(sql, ids))
     _vacuum(database)
 
 
-def _remove(sql: sqlite3.Connection, conversation: int | None) -> None:
-    for statement in _REMOVE:
-        sql.execute(statement, (conversation,))
+def _remove(sql: sqlite3.Connection, conversations: Iterable[int | None]) -> None:
+    for conversation in conversations:
+        for statement in _REMOVE:
+            sql.execute(statement, (conversation,))
     # Until its segments are merged, an index has words of deleted rows.
     sql.execute("INSERT INTO message_text (message_text) VALUES ('optimize')")
     sql.execute("INSERT INTO title_text (title_text) VALUES ('optimize')")
