@@ -14,6 +14,8 @@ _MAX_VACUUM_IN_MEMORY = 200_000_000  # a larger database is rearranged in a temp
 
 _DELETED = "SELECT id FROM conversation WHERE id = ?1 OR (?1 IS NULL AND deleted IS NOT NULL)"
 _MESSAGES = f"(conversation IN ({_DELETED}) OR (?1 IS NULL AND hidden IS NOT NULL))"
+# An empty message, as an answer that was cancelled before its first word, can wait for others.
+_HAS_TEXT = "(content || thought || calls <> '' OR attachments IS NOT NULL)"
 _NOTES = "DELETE FROM note WHERE key IN"
 _REMOVE = (
     f"{_NOTES} (SELECT '{TO_MESSAGE}' || id FROM message WHERE {_MESSAGES})",
@@ -26,7 +28,8 @@ _REMOVE = (
 
 def purge(database: Database, *conversations: int) -> None:
     """Remove conversations or, without any id, all deleted ones and all hidden messages."""
-    query = f"SELECT EXISTS (SELECT 1 FROM message WHERE {_MESSAGES}) OR EXISTS ({_DELETED})"
+    texts = f"SELECT 1 FROM message WHERE {_MESSAGES} AND {_HAS_TEXT}"
+    query = f"SELECT EXISTS ({texts}) OR EXISTS ({_DELETED})"
     ids = conversations or (None,)
     if not database.read(lambda sql: any(sql.execute(query, (id_,)).fetchone()[0] for id_ in ids)):
         return
