@@ -77,7 +77,8 @@ def fit(
     head, turns = _turns(messages)
     droppable = [[message for message in turn if not _is_system(message)] for turn in turns]
     sizes = _sizes(droppable, encode_turn or encode)
-    frame = len(encode([*filter(_is_system, messages), Message("user", "")]))  # in every prompt
+    system = [*filter(_is_system, messages), Message("user", "")]
+    frame = len(encode(system))  # in every prompt
     first = _first_turn(sizes, budget - frame)
     while turns:
         excess = len(tokens := encode(_without(head, turns, first))) - budget
@@ -88,12 +89,15 @@ def fit(
         while excess > 0 and first < len(turns) - 1:
             excess -= sizes[first]
             first += 1
-    returned = any(message.role == "tool" for message in (turns[-1] if turns else ()))
-    raise ContextFull(
-        f"The question {'and what tools returned take' if returned else 'takes'} {len(tokens):,} "
-        f"tokens, and there is room for {budget:,}. "
-        f"{'Have them return less' if returned else 'Shorten it'}."
-    )
+    size, roles = len(tokens), [message.role for message in (turns[-1] if turns else ())]
+    what, advice = "question takes", "Shorten it"
+    if (alone := len((encode_turn or encode)(system))) > budget:
+        what, size = "system prompt takes", alone
+    elif "tool" in roles:
+        what, advice = "question and what tools returned take", "Have them return less"
+    elif roles[-1:] == ["assistant"]:
+        what, advice = "question and the answer so far take", "Ask for a shorter answer"
+    raise ContextFull(f"The {what} {size:,} tokens, and there is room for {budget:,}. {advice}.")
 
 
 def _sizes(turns: Sequence[Sequence[Message]], encode: Encode) -> list[int]:

@@ -22,7 +22,7 @@ _EMPTY_INDEX = (
     "INSERT INTO {0}_data VALUES (1, x''), (10, x'00000000000000')",
     "INSERT INTO {0} ({0}) VALUES ('rebuild')",
 )
-BUSY_MS = 5000
+BUSY_MS = 30_000  # to rewrite 500 MB after a deletion takes another program 5 to 15 seconds
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _DISK_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

@@ -26,13 +26,13 @@ _HITS = """JOIN (SELECT conversation, max(message) AS message FROM (
         WHERE hidden IS NULL AND state <> 'streaming' AND {in_message}
     UNION ALL SELECT id, NULL FROM conversation WHERE {in_title})
     GROUP BY conversation) hits ON hits.conversation = conversation.id"""
-_INDEXED = "id IN (SELECT rowid FROM {index} WHERE {index} MATCH :query{number}"
+_INDEXED = "id IN (SELECT rowid FROM {index} WHERE {index} MATCH :query{number})"
 # A sentence without spaces is one term of the index, which does not match a word in it.
-_WITHIN = """ UNION ALL SELECT id FROM {table} WHERE instr(lower({text}), :word{number})
+_WITHIN = """ OR instr(lower({text}), :word{number})
     AND (lower({text}) GLOB :after{number} OR lower({text}) GLOB :before{number})"""
 _LITERAL = "instr(lower({text}), :word{number})"
-_MESSAGE = {"index": "message_text", "table": "message", "text": "content || char(0) || thought"}
-_TITLE = {"index": "title_text", "table": "conversation", "text": "title"}
+_MESSAGE = {"index": "message_text", "text": "content || char(0) || thought"}
+_TITLE = {"index": "title_text", "text": "title"}
 _VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab (main, {index}, row)"
 
 
@@ -86,7 +86,7 @@ def _condition(words: list[dict[str, str]], table: dict[str, str], within: str) 
     for number, word in enumerate(words):
         is_indexed = "query" in word
         if is_indexed:
-            conditions.append(f"{_INDEXED}{within})".format(**table, number=number))
+            conditions.append(f"({_INDEXED}{within})".format(**table, number=number))
         if not is_indexed or re.search(r"\w[+#]+$", word["word"]):  # -> or C++
             conditions.append(_LITERAL.format(**table, number=number))
     return " AND ".join(conditions)

@@ -136,9 +136,10 @@ class Store:
         """Bring a deleted conversation back."""
         self._set(conversation, "deleted = NULL")
 
-    def remove(self, conversation: int) -> None:
-        """Remove a conversation for good, from the file, its free pages and its backup."""
-        purge(self._database, conversation)
+    def remove(self, *conversations: int) -> None:
+        """Remove conversations for good, from the file, its free pages and its backup."""
+        if conversations:
+            purge(self._database, *conversations)
 
     def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
         """Store an unfinished answer: its whole text and trace so far."""

@@ -194,8 +194,8 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
     inventory = ModelInventory(chosen)
     large = identify(target, [*inventory.scan()])
     whole_header(large.path)  # raises if the header is broken
-    if draft:
-        inventory.models = [identify(draft, inventory.models)]
+    others = [model for model in inventory.models if model is not large]
+    inventory.models = [identify(draft, inventory.models)] if draft else others
     judged = facts.draft_facts(inventory, large)
     if as_json:
         report = {"target": large.reference, "drafts": [asdict(d) for d in judged]}

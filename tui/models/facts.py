@@ -205,8 +205,6 @@ def draft_facts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts
     """Return each model's verdict as a draft for a target, those that serve first."""
     advice, verdicts, judged = inventory.advise(target), inventory.verdicts(target), []
     for model in inventory.models:
-        if model is target:
-            continue
         verdict = verdicts[model.path]
         both = memory.of_pair(target, model, memory.CONTEXT) if verdict.serves else None
         needed = both.needed if both else None

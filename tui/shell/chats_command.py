@@ -173,10 +173,11 @@ def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
 def delete(numbers: tuple[int, ...], yes: bool) -> None:
     """Delete conversations for good, from the file and from its backups."""
     with opened() as store:
-        titles = [_row(store.whole(number).title) for number in numbers]
-        for number, title in zip(numbers, titles, strict=True):
-            if yes or _confirmed(f"Delete {number} ({title}) for good?"):
-                store.remove(number)
+        titles = {number: _row(store.whole(number).title) for number in numbers}
+        question = "Delete {} ({}) for good?"
+        store.remove(
+            *(row[0] for row in titles.items() if yes or _confirmed(question.format(*row)))
+        )
 
 
 def _confirmed(question: str) -> bool:

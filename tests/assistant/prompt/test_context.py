@@ -20,6 +20,14 @@ def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():
             fit(messages, encode, 5)
 
 
+def test_what_does_not_fit_is_named_for_what_it_is():
+    system, answer = Message("system", "s" * 60), Message("assistant", "a" * 60)
+    with pytest.raises(ContextFull, match=r"^The system prompt takes \d\d tokens.*room for 50"):
+        fit([system, Message("user", "u")], wrapped, 50)
+    with pytest.raises(ContextFull, match=r"^The question and the answer so far take \d\d tokens"):
+        fit([Message("user", "u"), answer], wrapped, 50)
+
+
 @pytest.mark.parametrize("system", [0, 50, 150])
 def test_a_long_system_prompt_does_not_cost_turns(system):
     """A cut leaves about half of the room taken, however much of that the system prompt takes."""

@@ -77,6 +77,18 @@ def test_one_conversation_is_removed_while_another_can_still_be_undeleted(store,
     assert [each.id for each in store.summaries()] == [two]
 
 
+def test_several_conversations_are_removed_by_one_rewrite_of_the_file(store, path, monkeypatch):
+    """Each takes ten seconds for 500 MB."""
+    gone, rewritten, vacuum = [talk(store, SECRET)[0] for _ in range(3)], [], purging._vacuum
+    kept, _ = talk(store, "stays")
+    monkeypatch.setattr(purging, "_vacuum", lambda base: rewritten.append(vacuum(base)))
+    store.remove(*gone)
+    store.remove()
+    assert holding(path.parent) == []
+    assert len(rewritten) == 1
+    assert [each.id for each in store.summaries()] == [kept]
+
+
 def test_a_deleted_conversation_is_in_no_backup_of_a_file_that_stays(store, path, monkeypatch):
     """A full disk may have no room for that."""
     conversation, _ = talk(store, SECRET)

@@ -72,3 +72,19 @@ def test_a_message_is_found_as_long_as_it_is_to_be_seen(store):
     assert len(store.summaries("epsilon")) == 1
     store.rename(conversation, "zeta")
     assert store.summaries("epsilon") == ()
+
+
+def test_texts_that_the_index_finds_are_not_searched_once_more_for_a_word_within_a_sentence():
+    store, searched = opened(), []
+    talk(store, "iPhone", "日本語")
+    talk(store, "请修改iphone计划", "An iphone")
+
+    def matches(pattern, text):
+        searched.append(text)
+        return "iphone" in text
+
+    with store._database.alone() as sql:
+        sql.create_function("glob", 2, matches)
+    assert [each.id for each in store.summaries("iphone")] == [2, 1]
+    assert searched
+    assert all("计划" in text for text in searched)

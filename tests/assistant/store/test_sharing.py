@@ -2,6 +2,7 @@
 
 import pytest
 
+from assistant.store.database import BUSY_MS  # before tests replace it
 from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store.conversations import answering, contents, opened, talk
@@ -12,6 +13,11 @@ from tests.stored import ask
 def neighbour(store: Store, path) -> Store:
     """Another program's."""
     return opened(path)
+
+
+def test_a_write_waits_longer_than_another_program_rewrites_a_large_file():
+    """It takes 5 to 15 seconds for 500 MB; a chat that gives up is not saved from then on."""
+    assert BUSY_MS >= 30_000
 
 
 def test_messages_of_two_programs_below_one_message_become_branches(store, neighbour):

@@ -6,6 +6,7 @@ from assistant.store.purging import purge
 from models.errors import StorageError
 from models.files import snapshots
 from tests.assistant.store.conversations import opened, talk
+from tests.stored import begin
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +32,14 @@ def test_snapshots_go_with_a_conversation_that_is_deleted_for_good(store, snapsh
         purge(store._database)
     assert not snapshot.exists()
     assert len(store.summaries()) == 1
+
+
+def test_an_answer_that_was_cancelled_before_its_first_word_costs_no_snapshots(store, snapshot):
+    """To delete it for good would rewrite the whole file, and every conversation be read again."""
+    conversation, (question, _) = talk(store, "Hello")
+    store.drop(begin(store, conversation, question.id, "tiny").id)
+    store.close()
+    assert snapshot.exists()
 
 
 def test_a_store_in_memory_leaves_them_alone(snapshot):

@@ -209,6 +209,7 @@ def test_a_model_in_the_home_is_listed_by_its_short_path_and_found_by_it(here, m
 def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
     target, other = str(here / "models" / "mine.gguf"), tiny.write(here / "other.gguf", seed=2)
     assert "it is not smaller" in run("pair", target, str(other)).stdout
+    assert "it is the one that answers" in run("pair", target, target).stdout
     assert "No model on this machine can guess for mine.gguf" in run("pair", target).stdout
 
 
