@@ -1,5 +1,8 @@
 """The one door to the terminal for text from a model, a file, a download or a stored chat."""
 
+import errno
+import os
+
 from models.errors import NO_MEMORY, ran_out_of_memory
 
 DEBUG = "SPECCHAT_DEBUG"
@@ -33,7 +36,7 @@ def bug_report(error: BaseException) -> str:
     """
     if ran_out_of_memory(f"{type(error).__name__}: {error}"):
         return NO_MEMORY
-    if isinstance(error, FileNotFoundError) and error.filename is None:  # only `getcwd` names none
+    if str(error) == str(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))):  # of `getcwd`
         return "The current folder is gone. Change to another one, and start again."
     return f"This is a bug in specchat: {type(error).__name__}. {DEBUG}=1 shows where."
 
