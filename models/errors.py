@@ -4,6 +4,22 @@ The text of each is one or two sentences that say what happened, to which file o
 do about it; it is shown as it is.
 """
 
+import re
+
+NO_MEMORY = (
+    "Memory ran out. Close other programs, or choose a smaller model or a smaller context (--ctx)."
+)
+_NO_MEMORY = re.compile(
+    "MemoryError|bad_alloc|out of memory|mem_buffer|memory allocation|failed to map|"
+    "(failed to|unable to|cannot) allocate",
+    re.IGNORECASE,
+)
+
+
+def ran_out_of_memory(text: str) -> bool:
+    """Return whether this is what Python, its libraries or the system say without memory."""
+    return bool(_NO_MEMORY.search(text))
+
 
 def well_formed(text: str) -> str:
     """Return a text with U+FFFD for each half of a surrogate pair: one for each byte of a file's

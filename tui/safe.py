@@ -1,5 +1,10 @@
 """The one door to the terminal for text from a model, a file, a download or a stored chat."""
 
+import errno
+import os
+
+from models.errors import NO_MEMORY, ran_out_of_memory
+
 DEBUG = "SPECCHAT_DEBUG"
 """The environment variable that has bugs raised with their traceback."""
 _REPLACEMENT = 0xFFFD
@@ -25,7 +30,14 @@ def safe(text: str) -> str:
 
 
 def bug_report(error: BaseException) -> str:
-    """Return the message for a bug; the error's own text may quote the conversation."""
+    """Return the message for an error that nothing handled.
+
+    Its own text is not part of it: that may quote the conversation.
+    """
+    if ran_out_of_memory(f"{type(error).__name__}: {error}"):
+        return NO_MEMORY
+    if str(error) == str(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))):  # of `getcwd`
+        return "The current folder is gone. Change to another one, and start again."
     return f"This is a bug in specchat: {type(error).__name__}. {DEBUG}=1 shows where."
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from assistant.process.worker_process import WorkerDied
 from assistant.request import AnyJob, EngineArgs
 from models import engines, ik
-from models.errors import ModelError
+from models.errors import ModelError, ran_out_of_memory
 from models.files.disk import write_private
 from models.files.places import cache_dir
 
@@ -23,7 +23,6 @@ CAUSES = {
 CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGILL)
 """Crashes of an engine that another engine may not have."""
 ERROR = re.compile(r"Error\b|error:")
-NO_MEMORY = re.compile(r"bad_alloc|out of memory|failed to allocate", re.IGNORECASE)
 MAX_CRASH_LINE = 200
 LOG = "engine.log"
 """The file in the cache folder with the output of the last process that ended."""
@@ -43,7 +42,7 @@ def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None = No
     if setup:
         names = " and ".join(path.name for path in (setup.target, setup.draft) if path)
         doing = f" while it {'loaded' if setup is job else 'measured'} {names}"
-    advice = _advice(setup, death.status)
+    advice = _advice(setup, death)
     if death.status in CRASHES:
         advice = _without_native_build(setup or loaded) or f"{advice}{engines.without_llama()}"
     return f"The engine's process ended{doing} ({cause}). {advice}{_logged(death.output_tail)}"
@@ -78,7 +77,7 @@ def _cause(exit_status: int | None, output_tail: str) -> str:
         parts = [name, CAUSES.get(signal.Signals(number), "") if known else ""]
     else:
         parts = [f"exit code {exit_status}", _error_line(output_tail)]
-    parts.append("memory ran out" if NO_MEMORY.search(output_tail) else "")
+    parts.append("memory ran out" if ran_out_of_memory(output_tail) else "")
     return ": ".join(part for part in parts if part)
 
 
@@ -89,11 +88,12 @@ def _error_line(output: str) -> str:
     return re.sub(r"/\S*/", "", line)[:MAX_CRASH_LINE]
 
 
-def _advice(setup: EngineArgs | None, exit_status: int | None) -> str:
-    if exit_status in (-signal.SIGILL, 1):
+def _advice(setup: EngineArgs | None, death: WorkerDied) -> str:
+    too_large = death.status == -signal.SIGKILL or ran_out_of_memory(death.output_tail)
+    if death.status in (-signal.SIGILL, 1) and not too_large:
         return "Run `specchat doctor`."
     if setup is None:
         return "What came before is kept; ask again to reload the models."
-    if exit_status == -signal.SIGKILL:
+    if too_large:
         return "Try a smaller model or a smaller context (--ctx)."
     return "Check the file with `specchat models check`, or choose another model."

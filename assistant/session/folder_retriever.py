@@ -18,7 +18,7 @@ from assistant.session.events import Changed, Emit, Preparing
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError
-from models.files.places import cache_dir
+from models.files.places import cache_dir, expanded
 
 if TYPE_CHECKING:  # most conversations are about no folder
     from assistant.events import ModelInfo
@@ -203,7 +203,7 @@ def _index(name: str) -> "FolderIndex":
 
 def located(name: str) -> Path:
     """Return the path of a folder's name."""
-    return Path(name).expanduser().absolute()
+    return expanded(name).absolute()
 
 
 def shown(folder: Path) -> str:

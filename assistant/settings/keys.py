@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.request import Range
+from models.files.places import expanded
 
 Value = str | int | float | bool | tuple[str, ...]
 """A plain value, as TOML has it. Words such as `auto` stand for themselves."""
@@ -160,4 +161,4 @@ def _separator(text: str) -> str:
 
 def expand_path(folder: str) -> Path:
     """Return the folder that a text means."""
-    return Path(os.path.expandvars(folder)).expanduser()
+    return expanded(os.path.expandvars(folder))

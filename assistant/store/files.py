@@ -21,14 +21,8 @@ _LOCK_TIMEOUT_S = 30.0
 
 
 def database_path() -> Path:
-    """Return the path of the database; StorageError if there is no home folder."""
-    try:
-        path = data_dir() / "chats.db"
-    except RuntimeError:  # the home folder is unknown
-        path = Path()
-    if path.is_absolute():
-        return path
-    raise StorageError("There is no home folder for conversations. Set SPECCHAT_HOME to a folder.")
+    """Return the path of the database."""
+    return data_dir() / "chats.db"
 
 
 def present(path: Path) -> bool:

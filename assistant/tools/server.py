@@ -13,7 +13,7 @@ from importlib import import_module
 from math import inf
 from tempfile import TemporaryFile
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assistant.request import Tool
 from assistant.tools import values
@@ -115,9 +115,10 @@ class Server:
 
     async def _run(self, started: asyncio.Event, stopping: asyncio.Event) -> None:
         self._reason = ""
-        with TemporaryFile() as errors:
-            try:
+        try:
+            with TemporaryFile() as errors:
                 async with AsyncExitStack() as stack:
+                    stack.callback(self._read_errors, errors)
                     async with asyncio.timeout(START_S):
                         # Loading the package takes a second, in which the event loop must run.
                         module = await asyncio.to_thread(import_module, "assistant.tools.session")
@@ -125,20 +126,24 @@ class Server:
                         self._session = await stack.enter_async_context(connecting)
                     started.set()
                     await stopping.wait()
-            except TimeoutError:
-                self._reason = f"It did not start within {START_S:g} seconds."
-            except ImportError as error:  # it is missing, or too old
-                command = f'{sys.executable} -m pip install "mcp>=2.3,<3"'
-                self._reason = f"MCP servers need a package ({error}): {command}"
-            except ServerStopped as error:
-                self._reason = str(error)
-            finally:
-                errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
-                self._errors = errors.read().decode("utf-8", "replace").replace("\0", "").strip()
-                self._session = None
-                if not started.is_set():  # it may fail again
-                    self._not_before = monotonic() + RETRY_S * bool(self._reason)
-                started.set()
+        except TimeoutError:
+            self._reason = f"It did not start within {START_S:g} seconds."
+        except ImportError as error:  # it is missing, or too old
+            command = f'{sys.executable} -m pip install "mcp>=2.3,<3"'
+            self._reason = f"MCP servers need a package ({error}): {command}"
+        except ServerStopped as error:
+            self._reason = str(error)
+        except OSError as error:
+            self._reason = f"There can be no temporary file for what it reports: {error.strerror}."
+        finally:
+            self._session = None
+            if not started.is_set():  # it may fail again
+                self._not_before = monotonic() + RETRY_S * bool(self._reason)
+            started.set()
+
+    def _read_errors(self, errors: BinaryIO) -> None:
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
+        self._errors = errors.read().decode("utf-8", "replace").replace("\0", "").strip()
 
 
 def usable_tools(

@@ -14,7 +14,7 @@ from models.errors import ModelError, ModelMissing, UsageError
 from models.files import layout
 from models.files.gguf_files import choose, is_label, is_model, parts_of
 from models.files.model_file import ModelFile, read_header
-from models.files.places import hub_cache, models_dir
+from models.files.places import expanded, hub_cache, models_dir
 from models.files.stores import OLLAMA, find, find_in_ollama, installed, stored
 from models.gguf import Header
 
@@ -37,7 +37,7 @@ def resolve(reference: str) -> GGUF | Path:
             return path
         raise ModelMissing(f"Ollama has no model {name!r} on this machine. {_guess(name)}")
     if os.sep in reference or reference.lower().endswith(".gguf"):
-        return Path(reference).expanduser()
+        return expanded(reference)
     is_pair = catalog.expand(reference)
     guess = "That is a pair; name its target or its draft." if is_pair else _guess(reference)
     raise ModelMissing(f"No model is called {reference!r}. {guess}")

@@ -12,11 +12,11 @@ from assistant.session.messages import passages_of
 from assistant.session.support import check
 from assistant.store.values import ELSEWHERE, StoredMessage
 from models.errors import StorageError
+from models.files.places import expanded
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.tool_turns import ApprovalTurn, ResultTurn
 from tui.chat.conversation.turn import Turn
 from tui.chat.layout import ChatWidgets
-from tui.chat.prompt.file_search import located
 from tui.labels import TO_MESSAGES
 from tui.reading import Activity, AnswerProgress
 from tui.safe import safe
@@ -130,7 +130,7 @@ class SessionView:
         from assistant.edit.rewrite import proposed_by
 
         new = proposed_by(record, self.session.branch.records)
-        exists = new and os.path.isfile(located(new.name))
+        exists = new and os.path.isfile(expanded(new.name))
         return new.name if new and exists else ""
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:

@@ -11,10 +11,10 @@ from assistant.session.messages import open_calls, passages_of
 from assistant.session.tool_loop import Decision
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError, UsageError
+from models.files.places import expanded
 from tui.app.clipboard import code_blocks, copy_and_notify
 from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import Turn, Verb
-from tui.chat.prompt.file_search import located
 from tui.labels import counted
 from tui.safe import safe
 
@@ -142,7 +142,7 @@ class TurnActions:
         """Open the file of a passage in the user's editor, at its first line."""
         from assistant.passages.file_lines import DOCUMENTS
 
-        path = located(source.name).absolute()
+        path = expanded(source.name).absolute()
         if path.suffix.lower() in DOCUMENTS:
             reason = f"{source.name} is not a text file; what was read from it is above."
         elif not os.path.isfile(path):
@@ -157,7 +157,7 @@ class TurnActions:
         from assistant.edit.answer_change import answer_change
         from tui.chat.dialogs import ChangeScreen
 
-        change = answer_change(record, self._branch.records, located)
+        change = answer_change(record, self._branch.records, expanded)
 
         def write(confirmed: bool | None) -> None:
             if confirmed:

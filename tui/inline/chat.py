@@ -24,8 +24,8 @@ from assistant.store.store import Store
 from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, SpecchatError, StorageError
+from models.files.places import expanded
 from tui.app.signals import signals_leave
-from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt_attachments import PASTED
 from tui.inline.scrollback import Painter, Scrollback
 from tui.outlook import can_guess, without_draft
@@ -267,7 +267,7 @@ class InlineChat:
 
 def attachment_of(name: str) -> Attachment:
     """Return the text of a file, or a folder to be searched, by its name."""
-    path = located(name)
+    path = expanded(name)
     return read(path, f"{name}/" if os.path.isdir(path) and name[-1:] != "/" else name)
 
 
@@ -278,6 +278,6 @@ def _named_in(text: str) -> Iterator[Attachment]:
         ends = [end.start() for end in re.finditer(r"\s|$", line)]
         longest_first = (line[:end] for end in reversed(ends))
         names = (name for whole in longest_first for name in (whole, whole.rstrip(".,;:!?)")))
-        existing = (name for name in names if name and os.path.exists(located(name)))
+        existing = (name for name in names if name and os.path.exists(expanded(name)))
         if name := next(existing, None):
             yield attachment_of(name)

@@ -17,9 +17,10 @@ from assistant.session.attachments import read
 from assistant.store.store import Store
 from assistant.store.values import StoredMessage
 from models.errors import SpecchatError, UsageError
+from models.files.places import expanded
 from tui.app.clipboard import code_blocks, copy
 from tui.chat.conversation.turn import when
-from tui.chat.prompt.file_search import entries, files_below, is_path, located, ranked
+from tui.chat.prompt.file_search import entries, files_below, is_path, ranked
 from tui.inline.chat import InlineChat, attachment_of
 from tui.inline.scrollback import NOTE
 from tui.labels import MODES
@@ -136,7 +137,7 @@ class SlashCommands(Completer):
     def do_apply(self, _: str) -> None:
         """: write what the answer changes in a file"""
         answer = self._last("assistant")
-        change = answer_change(answer, self._branch.records, lambda name: located(name).absolute())
+        change = answer_change(answer, self._branch.records, lambda name: expanded(name).absolute())
         for hunk in change.hunks:
             self._note(f"{change.name}, line {hunk.start}")
             for sign, text in hunk.lines:
@@ -194,7 +195,7 @@ class SlashCommands(Completer):
         constraint = None
         if kind:
             named = kind != "regex"
-            value = read(located(value), value).text if named else value
+            value = read(expanded(value), value).text if named else value
             fields_of(constraint := Constraint(kind, value))  # raises an error if it is invalid
         self._chat.constraint = constraint
         self._note(f"Form: {one_line(text)}")

@@ -73,6 +73,8 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
 
     Without a command, open the chat.
     """
+    if not os.path.isabs(os.path.expanduser("~")):
+        raise UsageError("The home folder is unknown. Set HOME to a folder's path, from / on.")
     if ctx.invoked_subcommand is not None:
         ctx.default_map = {ctx.invoked_subcommand: given_before_the_command(ctx)}
         return

@@ -1,4 +1,4 @@
-"""Standard output and input, and the handling of their errors."""
+"""Standard output, error and input, and the handling of their errors."""
 
 import errno
 import io
@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -45,6 +45,17 @@ class StandardOutput(io.FileIO):
             ) from error
 
 
+class StandardError(io.FileIO):
+    """The file that `sys.stderr` writes to: an answer goes on without the notes about it."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        """Write some bytes, or drop them if they cannot be written."""
+        try:
+            return super().write(data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
 def put(data: bytes) -> None:
     """Print bytes as they are; on a terminal, with control characters made visible."""
     at_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -52,20 +63,24 @@ def put(data: bytes) -> None:
 
 
 def guard() -> None:
-    """Replace `sys.stdout` by one that writes to `StandardOutput`."""
-    if sys.stdout is None:  # closed: keep its number from other files
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
-        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
-    out = sys.stdout
+    """Have `sys.stdout` and `sys.stderr` write to a `StandardOutput` and a `StandardError`."""
+    sys.stdout = _guarded(1, sys.stdout, StandardOutput)
+    sys.stderr = _guarded(2, sys.stderr, StandardError)
+
+
+def _guarded(number: int, out: TextIO | None, file: type[io.FileIO]) -> TextIO:
+    if out is None:  # closed: keep its number from other files
+        os.dup2(os.open(os.devnull, os.O_RDONLY), number)
+        out = os.fdopen(number, "w", encoding="utf-8", closefd=False)
     try:
         descriptor = out.fileno()
     except OSError:  # not a file at all
-        return
-    sys.stdout = io.TextIOWrapper(
-        io.BufferedWriter(StandardOutput(descriptor, "wb", closefd=False)),
+        return out
+    return io.TextIOWrapper(
+        io.BufferedWriter(file(descriptor, "wb", closefd=False)),
         encoding=out.encoding,
         errors=out.errors,
-        line_buffering=bool(out.line_buffering),
+        line_buffering=bool(getattr(out, "line_buffering", False)),
     )
 
 

@@ -1,8 +1,11 @@
 """`Engine`: jobs in order, their events, and its thread, which no failure ends."""
 
+import errno
+import os
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,6 +14,7 @@ from assistant.engine.engine import HANDLERS, Engine
 from assistant.engine.profile import newest
 from assistant.events import Decoded, Failed, Finished, Prepared, Ready
 from assistant.request import EngineArgs
+from models.errors import NO_MEMORY
 from models.files.snapshots import folder
 from models.native.model import NativeModel
 from tests import tiny
@@ -86,6 +90,27 @@ def test_a_bug_in_an_answer_is_reported_and_does_not_end_the_thread(setup):
         assert isinstance(failed, Failed)
         assert "bug" in failed.message
         assistant.reply = real
+        engine.submit(ask())
+        assert isinstance(received.end(), Finished)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Unable to allocate 6.00 MiB for an array"),
+        OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+        ImportError("bit_generator.so: failed to map segment from shared object"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_memory_that_runs_out_is_no_bug_and_the_next_answer_may_have_enough(setup, error):
+    with running(load=setup) as (engine, received):
+        assistant = engine.process.engine._state.assistant
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(assistant, "reply", Mock(side_effect=error))
+            engine.submit(ask())
+            failed = received.end()
+        assert (failed.kind, failed.message) == ("ModelError", NO_MEMORY)
         engine.submit(ask())
         assert isinstance(received.end(), Finished)
 

@@ -83,6 +83,7 @@ def test_the_output_of_a_library_is_in_a_log_and_not_quoted() -> None:
         sentence = message(SETUP, status, words)
         assert not re.search(r"GGML|c\.cpp|what\(|bad_alloc", sentence)
         assert "memory ran out" in sentence
+        assert "Try a smaller model" in sentence
         assert (cache_dir() / LOG).read_text() == words
         assert str(cache_dir() / LOG) in sentence
     assert LOG not in message(SETUP, -signal.SIGABRT, " \n")

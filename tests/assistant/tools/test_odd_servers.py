@@ -1,10 +1,12 @@
 """MCP servers that misbehave are limited, refused and reported."""
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
 from time import monotonic
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -156,6 +158,16 @@ async def test_a_server_that_never_starts_is_not_waited_for_at_each_question(mon
         monkeypatch.setattr(server, "import_module", pytest.fail)  # what a start begins with
         assert await tools.offered() == ()
         assert report(tools).state == "failed"
+
+
+async def test_a_disk_without_room_for_a_temporary_file_is_a_failure_and_not_waited_for(
+    monkeypatch,
+):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(server, "TemporaryFile", Mock(side_effect=full))
+    async with asyncio.timeout(WAIT_S), opened(odd("Echoing")) as tools:
+        assert "No space left on device" in report(tools).reason
+        assert (await tools.offered(), report(tools).state) == ((), "failed")
 
 
 async def test_only_the_end_of_a_flood_of_errors_is_shown():

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from assistant.settings.keys import expand_path
 from models.errors import ModelMissing, UsageError
 from models.files import places
 from models.files.gguf_files import is_label
@@ -37,13 +38,22 @@ def test_the_hubs_cache_is_where_every_program_looks(monkeypatch, variables, exp
     assert expected == str(places.hub_cache())
 
 
+def test_the_home_of_somebody_who_is_unknown_is_a_name_as_any_other(monkeypatch):
+    monkeypatch.setenv("SPECCHAT_HOME", "~nobody-here/x")
+    assert places.data_dir() == Path.cwd() / "~nobody-here" / "x"
+    assert expand_path("~nobody-here/$HOME/x") == Path(f"~nobody-here/{Path.home()}/x")
+
+
 @pytest.mark.parametrize("reference", ["qwen3-8b", "org/x:y.gguf"])
 def test_a_missing_model_is_named_with_the_command_that_fetches_it(reference):
     with pytest.raises(ModelMissing, match=f"specchat models pull {reference}"):
         identify(reference)
 
 
-@pytest.mark.parametrize("reference", ["nope", "default", "/no/such.gguf", "such.gguf", "a\0b", ""])
+@pytest.mark.parametrize(
+    "reference",
+    ["nope", "default", "/no/such.gguf", "such.gguf", "a\0b", "", "~no-such-user/x.gguf"],
+)
 def test_a_reference_that_means_nothing_is_refused_in_a_sentence(reference):
     with pytest.raises(ModelMissing):
         identify(reference)

@@ -10,9 +10,10 @@ import pytest
 
 from assistant.session.attachments import LIMIT
 from models.errors import UsageError
+from tests import ROOT
 from tests.patience import WAIT_S
 from tests.terminal.recording import _run as at_terminal
-from tests.tui.shell.program import HOT, run_apart, started
+from tests.tui.shell.program import HOT, run, run_apart, started
 from tui.shell import standard_output
 
 ASCII = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C", "LANG": "C"}
@@ -54,6 +55,15 @@ def test_a_pipe_that_does_not_close_is_waited_for_with_a_word():
     assert process.returncode == 3  # there is no such file
 
 
+@pytest.mark.parametrize("how", ["2>/dev/full", "2>&-"])
+def test_an_answer_goes_on_and_an_error_has_its_code_where_notes_cannot_be_written(target, how):
+    few = (sys.executable, "-m", "tui", "ask", "hi", "--draft", "none", "--max-tokens", "5", *HOT)
+    for model, code in ((target, 0), ("none.gguf", 3)):
+        command = ["sh", "-c", f'exec "$@" {how}', "sh", *few, "--target", str(model)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        assert (done.returncode, bool(done.stdout)) == (code, code == 0)
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["config", "show"], ["ask", "hi"]], ids=str)
 def test_output_that_is_closed_is_an_error(arguments, target):
     if arguments[0] == "ask":
@@ -87,3 +97,25 @@ def test_a_terminal_that_cannot_place_its_cursor_gets_a_sentence(tmp_path: Path,
     assert b"specchat --inline" in seen
     assert b"specchat ask" in seen
     assert b"\x1b" not in seen
+
+
+def test_a_package_of_the_same_name_in_a_folder_of_python_s_path_is_not_ours(target, tmp_path):
+    for name in ("models", "assistant"):
+        (tmp_path / f"{name}.py").touch()
+    known = ("--target", target, "--draft", "none", *HOT, "--max-tokens", "5")
+    first = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+    code, out, err = run_apart("ask", "hi", *known, first=first)
+    assert (code, bool(out), err) == (0, True, "")
+
+
+def test_a_current_folder_that_is_gone_is_a_sentence(tmp_path):
+    (gone := tmp_path / "gone").mkdir()
+    first = f"import os; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r})\n"
+    code, _, err = run_apart("edit", "a", "Rename it.", first=first, env={"PYTHONPATH": str(ROOT)})
+    assert (code, err[:42]) == (1, "specchat: The current folder is gone. Chan")
+
+
+@pytest.mark.parametrize("command", ["chats", "config", "ask", "doctor", "models"])
+def test_a_user_without_a_home_folder_is_asked_for_one(command):
+    code, _, err = run(command, env={"HOME": "not/from/the/root"})
+    assert (code, err[:39]) == (2, "specchat: The home folder is unknown. S")

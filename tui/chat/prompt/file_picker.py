@@ -14,7 +14,8 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 from textual.widgets.text_area import Location
 
-from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, located, ranked
+from models.files.places import expanded
+from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, ranked
 from tui.safe import one_line, safe
 
 SHOWN = 50
@@ -92,7 +93,7 @@ class Picker(OptionList):
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         name = _folder(typed)
-        is_folder = bool(typed) and name.endswith("/") and os.path.isdir(located(name))
+        is_folder = bool(typed) and name.endswith("/") and os.path.isdir(expanded(name))
         return (*([FuzzyMatch(name)] if is_folder else []), *self._files(typed))
 
     def _files(self, typed: str) -> tuple[FuzzyMatch, ...]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from subprocess import DEVNULL
 from time import monotonic
 
+from models.files.places import expanded
+
 MAX_FILES = 20_000
 """Files to choose from; further ones are ignored."""
 SEARCH_LIMIT_S = 2.0
@@ -54,15 +56,10 @@ def is_path(typed: str) -> bool:
     return typed.startswith(("/", "~", "./", "../"))
 
 
-def located(name: str) -> Path:
-    """Return the path of a name, in which ~ is the home of the user."""
-    return Path(os.path.expanduser(name))
-
-
 def entries(folder: str) -> tuple[str, ...]:
     """Return the names in a folder: folders first, with a slash at the end, hidden names last."""
     try:
-        with os.scandir(located(folder)) as listing:
+        with os.scandir(expanded(folder)) as listing:
             names = [f"{entry.name}/" if os.path.isdir(entry) else entry.name for entry in listing]
     except (OSError, ValueError):
         return ()

@@ -18,9 +18,9 @@ from assistant.session.messages import tokens
 from assistant.session.unsent_text import Unsent
 from assistant.store.values import Attachment
 from models.errors import UsageError
+from models.files.places import expanded
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
-from tui.chat.prompt.file_search import located
 from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments
 from tui.chat.prompt.prompt_queue import PromptQueue
 from tui.labels import counted
@@ -106,7 +106,7 @@ class Prompt(Vertical):
         from assistant.constraints.grammar import fields_of  # few chats need it
 
         try:
-            constraint = Constraint("schema", read(located(name), name).text)
+            constraint = Constraint("schema", read(expanded(name), name).text)
             fields = ", ".join(fields_of(constraint))
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
@@ -142,7 +142,7 @@ class Prompt(Vertical):
         message.stop()
         # A prompt that is sent meanwhile has the file: this widget handles it afterwards.
         try:
-            file = await asyncio.to_thread(read, located(message.name), message.name)
+            file = await asyncio.to_thread(read, expanded(message.name), message.name)
             self.attached.add(file)
         except UsageError as error:
             self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
