@@ -120,10 +120,9 @@ def largest(tools: Sequence[Tool]) -> str:
 def read_json(text: str) -> object:
     """Return the value of a JSON text; the text itself if it is not valid JSON."""
     try:
-        value: object = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return value
 
 
 def plain_json(text: str) -> str:
@@ -161,8 +160,7 @@ def tools_as_text(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Me
             else:
                 conversation.append(Message("user", result))
         else:
-            texts = [message.content] if message.content else []
-            texts += map(written, message.tool_calls)
+            texts = filter(None, (message.content, *map(written, message.tool_calls)))
             conversation.append(replace(message, content="\n".join(texts), tool_calls=()))
     if tools:
         signatures = (json.dumps(described(tool), ensure_ascii=False) for tool in tools)

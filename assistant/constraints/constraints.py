@@ -52,7 +52,7 @@ class Constraints:
         `tokens` and `start` are those of `ConstraintMask`.
 
         Raises:
-            UsageError: the constraint cannot be used.
+            UsageError: the constraint cannot be used, or forbids the beginning of the answer.
         """
         matcher = matcher_of(constraint, self._tokenizer)
         return ConstraintMask(matcher, self._tokenizer, self._stops, tokens, start)
@@ -84,11 +84,11 @@ class Constraints:
         grammar = CallGrammar(call_format, rules).answer(
             schemas, choice, request.parallel_calls, thought, gap, instead
         )
-        if parts:
-            answer = {"name": "answer", "lark_grammar": grammar}
-            grammar = json.dumps({"grammars": [answer, *parts]})
+        answer = {"name": "answer", "lark_grammar": grammar}
+        grammar = json.dumps({"grammars": [answer, *parts]})
         matcher = self._matcher(grammar, request.tools)
-        mask = ConstraintMask(matcher.deep_copy(), self._tokenizer, self._stops, tokens, start)
+        must_fit, copied = choice == "required" or bool(parts), matcher.deep_copy()
+        mask = ConstraintMask(copied, self._tokenizer, self._stops, tokens, start, must_fit)
         self._last = grammar, matcher, mask
         return mask, [warning for _, warning in checked.values() if warning]
 

@@ -28,12 +28,12 @@ class TokenSet(NamedTuple):
     def of(self, logits: Logits, indices: Indices | None) -> Logits:
         """Return a copy of logits that is -inf for tokens outside the set."""
         ids = indices(self.ids) if indices else self.ids
+        ids = ids[ids < len(logits)]
         if self.others:
             result = logits.copy()
-            result[ids[ids < len(logits)]] = -np.inf
+            result[ids] = -np.inf
         else:
             result = np.full_like(logits, -np.inf)
-            ids = ids[ids < len(logits)]
             result[ids] = logits[ids]
         return result
 
@@ -48,6 +48,10 @@ class ConstraintMask:
         matcher: of the constraint, before any token.
         tokens: the prompt, to which the answer is appended.
         start: finds where the constraint begins; everything is allowed before that.
+        must_fit: whether an answer that `tokens` has the beginning of must obey the constraint.
+
+    Raises:
+        UsageError: the constraint forbids that beginning.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class ConstraintMask:
         stop_tokens: frozenset[int],
         tokens: list[int],
         start: Start,
+        must_fit: bool = True,
     ) -> None:
         self.rows, self.seconds = 0, 0.0
         """Masks computed so far, and the seconds that masking has taken."""
@@ -68,6 +73,11 @@ class ConstraintMask:
         self._sets: dict[int, TokenSet] = {}  # allowed after so many of them
         self._bits = np.zeros(-(-tokenizer.vocab_size // 32), np.uint32)
         self._ends = TokenSet(np.array(sorted(stop_tokens), np.intp), False)
+        if must_fit and start(tokens) is not None and not self._follow(tokens):
+            raise UsageError(
+                "The beginning of this answer does not have the form that is asked for, so it "
+                "cannot be continued; ask for a new answer, or for no form."
+            )
 
     def only(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; see `Mask`. The end is never proposed."""

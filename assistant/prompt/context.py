@@ -1,7 +1,7 @@
 """The context budget: count tokens, and drop the turns that do not fit."""
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from assistant.request import Message
 from models.errors import ContextFull
@@ -126,9 +126,7 @@ def _without(
     head: Sequence[Message], turns: Sequence[Sequence[Message]], dropped: int
 ) -> list[Message]:
     """Return a conversation without its first turns, but with their system messages."""
-    dropped_turns = (message for turn in turns[:dropped] for message in turn)
-    kept_turns = (message for turn in turns[dropped:] for message in turn)
-    return [*head, *filter(_is_system, dropped_turns), *kept_turns]
+    return [*head, *filter(_is_system, chain(*turns[:dropped])), *chain(*turns[dropped:])]
 
 
 def _first_turn(sizes: Sequence[int], budget: int) -> int:

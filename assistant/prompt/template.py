@@ -173,17 +173,12 @@ _Variant = tuple[Sequence[Message], Variables, str]
 
 def _variants(messages: Sequence[Message], variables: Variables) -> Iterator[_Variant]:
     """Yield the variants of a conversation to try in turn, each with the warning for the user."""
-    yield messages, variables, ""
     joined = _joined(messages)
-    variants: list[_Variant] = [
-        (_without_system(messages), variables, _NO_SYSTEM),
-        (joined, variables, _JOINED),
-        (_without_system(joined), variables, _JOINED),
-    ]
-    yield from variants
-    if variables:
-        yield messages, NO_VARIABLES, _REFUSED
-        yield from ((variant, NO_VARIABLES, warning) for variant, _, warning in variants)
+    for known in (variables, NO_VARIABLES) if variables else (variables,):
+        yield messages, known, _REFUSED if known != variables else ""
+        yield _without_system(messages), known, _NO_SYSTEM
+        yield joined, known, _JOINED
+        yield _without_system(joined), known, _JOINED
 
 
 def _turn(message: Message, names: Mapping[str, str]) -> dict[str, object]:
@@ -204,8 +199,7 @@ def _turn(message: Message, names: Mapping[str, str]) -> dict[str, object]:
             for call in message.tool_calls
         ]
     if message.role == "tool":
-        name = names.get(message.call_id, "")
-        turn |= {"tool_call_id": short_id(message.call_id), "name": name}
+        turn |= {"tool_call_id": short_id(message.call_id), "name": names.get(message.call_id, "")}
     return turn
 
 

@@ -33,12 +33,12 @@ class AnswerDeltas:
         """Return the deltas of an event; each has at most one part of a call.
 
         A round has at least one delta. The end has those of text that belongs to no token, without
-        the text of an incomplete call, which was sent as deltas of the call.
+        the text of an incomplete call.
         """
         if isinstance(event, Finished):
             self.end = event
-            is_cut = len(self.tool_calls) > len(event.tool_calls)
-            text = "" if is_cut or self.is_over else event.text[len(self.text) :]
+            is_call = any(token.part == "call" for token in self.tokens)
+            text = "" if is_call or self.is_over else event.text[len(self.text) :]
             return self._add_text(text, event.thought[len(self.thought) :])
         tokens = event.tokens
         self.tokens += tokens
@@ -90,9 +90,8 @@ class Completion:
 
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object."""
-        why = self._reason(answer, end)
-        logprobs = self.logprobs(answer.tokens)
-        choice = {**self._message(answer), "logprobs": logprobs, "finish_reason": why}
+        why = {"logprobs": self.logprobs(answer.tokens), "finish_reason": self._reason(answer, end)}
+        choice = {**self._message(answer), **why}
         own = {"tokens": [_token(token) for token in answer.tokens], **own_end(end)}
         return self._object(self.KIND, [choice], usage=usage_of(end.stats), specchat=own)
 

@@ -93,7 +93,7 @@ class _CompletionBody(msgspec.Struct):
     parallel_tool_calls: bool | None = None
     prediction: _Prediction | None = None
     response_format: _ResponseFormat | None = None
-    grammar: _Text | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
+    grammar: str | None = None  # GBNF, as llama.cpp's server takes it; or Lark's syntax
 
 
 T = TypeVar("T")
@@ -187,18 +187,18 @@ def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionReques
 def _checked(fields: Fields, notices: Notices) -> _CompletionBody:
     fields = dialect.adapted(fields, notices)
     for name in _UNSUPPORTED.keys() & fields.keys():
-        if fields[name] is not None and fields[name] not in _UNSUPPORTED[name]:
+        if fields[name] not in _UNSUPPORTED[name]:
             why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
             raise ApiError(400, why, "unsupported_parameter", name)
-    wanted = converted(fields, _CompletionBody)
+    wanted = converted(fields, _CompletionBody, notices)
     dialect.note_unknown({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
     return wanted
 
 
-def converted(fields: Fields, kind: type[T]) -> T:
+def converted(fields: Fields, kind: type[T], notices: Notices) -> T:
     """Return those fields of a body that a struct has; ApiError if a type or value is wrong."""
-    try:
-        return msgspec.convert(fields, kind)
+    try:  # 5.0 and "5" are whole numbers, unless it is read strictly
+        return msgspec.convert(fields, kind, strict=notices.strict)
     except msgspec.ValidationError as error:
         where = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else None
         raise ApiError(400, f"{error}.", "invalid_value", where) from error
@@ -216,7 +216,7 @@ def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Re
     return replace(
         defaults,
         messages=chat.conversation(wanted.messages, defaults.messages, notices),
-        sampling=replace(defaults.sampling, **_set(sampling)),
+        sampling=replace(defaults.sampling, **dialect.without_nulls(sampling)),
         stop_strings=(wanted.stop,) if isinstance(wanted.stop, str) else wanted.stop or (),
         logprobs=(wanted.top_logprobs or 0) if wanted.logprobs or wanted.top_logprobs else None,
         constraint=_constraint(wanted),
@@ -224,12 +224,8 @@ def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Re
         tool_choice=choice,
         parallel_calls=wanted.parallel_tool_calls is not False,
         prediction=chat.text_of(wanted.prediction.content, "") if wanted.prediction else "",
-        **_set(given),
+        **dialect.without_nulls(given),
     )
-
-
-def _set(fields: Fields) -> Fields:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _constraint(wanted: _CompletionBody) -> Constraint | None:
@@ -240,12 +236,12 @@ def _constraint(wanted: _CompletionBody) -> Constraint | None:
             schema = schema or {"type": "object"}
         elif schema is None:
             refuse("A response_format of the type json_schema needs a schema.", "response_format")
-    if schema is not None and wanted.grammar is not None:
+    if schema is not None and wanted.grammar:
         refuse("An answer has one form: grammar or response_format, not both.", "grammar")
     try:
         if schema is not None:
             return Constraint("schema", msgspec.json.encode(schema).decode())
-        return None if wanted.grammar is None else Constraint("grammar", wanted.grammar)
+        return Constraint("grammar", wanted.grammar) if wanted.grammar else None
     except UsageError as error:  # it is too long
         refuse(f"{error}.", "grammar" if schema is None else "response_format")
 

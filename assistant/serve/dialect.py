@@ -20,6 +20,7 @@ _LABELS = {
 _SYNONYMS = {"repetition_penalty": "repeat_penalty"}
 _SYNONYMS |= dict.fromkeys(("n_predict", "num_predict"), "max_tokens")
 _SCHEMAS = {"json_schema", "guided_json", "format"}  # of the answer, in other servers
+_NO_FORM = {"type": "text"}
 _LARGEST = 2**31 - 1
 _SURROGATES = re.compile(  # pairs, and escapes of anything else, are kept
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u[dD][89a-fA-F]).)"
@@ -50,31 +51,37 @@ def without_lone_surrogates(body: bytes) -> bytes:
     return _SURROGATES.sub(lambda match: match[1] or rb"\ufffd", body)
 
 
+def without_nulls(fields: Fields) -> Fields:
+    """Return the fields that are set: null stands for the default."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def adapted(fields: Fields, notices: Notices) -> Fields:
     """Return the fields of a body as the schema has them: by their usual names and values."""
-    fields = {**fields}
-    if isinstance(options := fields.get("options"), dict):  # as ollama has them
+    fields = without_nulls(fields)
+    if isinstance(fields.get("options"), dict):  # as ollama has them
         notices.add("options are read as fields of the body", "options", "unknown_parameter")
-        fields = {**options, **fields, "options": None}
+        fields = without_nulls(fields.pop("options")) | fields
     for name in _SYNONYMS.keys() & fields.keys():
-        notices.add(f"{name} is read as {_SYNONYMS[name]}", name, "unknown_parameter")
-        fields[_SYNONYMS[name]] = fields.pop(name)
+        if (usual := _SYNONYMS[name]) not in fields:
+            notices.add(f"{name} is read as {usual}", name, "unknown_parameter")
+            fields[usual] = fields.pop(name)
     for names, applies, value, text in _SPECIAL_NUMBERS:
         for name in names.split():
             given = fields.get(name)
             if isinstance(given, int | float) and given is not False and applies(given):
                 notices.add(f"{name}: {text}", name)
                 fields[name] = value
-    stops = fields.get("stop")
+    stops = fields.get("stop", [])
     listed = stops if isinstance(stops, list) else [stops]
-    if "" in listed:
+    if len(strings := [stop for stop in listed if stop not in ("", None)]) < len(listed):
         notices.add("Empty stop strings stop nothing", "stop")
-        fields["stop"] = [stop for stop in listed if stop not in ("", None)]
+        fields["stop"] = strings
     for name in _SCHEMAS & fields.keys():
-        if schema := fields.pop(name):
+        if fields.get("response_format", _NO_FORM) == _NO_FORM and (schema := fields.pop(name)):
             notices.add(f"{name} is read as response_format", name, "unknown_parameter")
             schema = {"schema": schema} if schema != "json" else {}
-            fields.setdefault("response_format", {"type": "json_object", **schema})
+            fields["response_format"] = {"type": "json_object", **schema}
     switch = fields.pop("enable_thinking", None)
     if fields.get("thinking") == {"type": "disabled"}:
         switch = False

@@ -39,9 +39,8 @@ def from_response(fields: Fields, notices: Notices, defaults: Request) -> Adapte
     for name in _STATEFUL:
         if fields.pop(name, None):
             refuse(f"Nothing is stored here; send all of the input instead of {name}.", name)
-    body = converted(fields, _Body)
-    text, reasoning = body.text or {}, body.reasoning or {}
-    tools = body.tools or []
+    body = converted(fields, _Body, notices)
+    text, reasoning, tools = body.text or {}, body.reasoning or {}, body.tools or []
     for kind in {str(tool.get("type")) for tool in tools} - {"function"}:
         notices.add(f"Tools of the type {shortened(kind)} are not offered to the model", "tools")
     others, own = text | reasoning | fields, {*_Body.__struct_fields__, "format", "effort"}

@@ -50,7 +50,7 @@ def from_text(fields: Fields, notices: Notices, defaults: Request, native: bool 
     What fills a gap is the likeliest text unless the client sets a temperature. A `native` body is
     one of llama.cpp's server.
     """
-    body = converted(fields, _Body)
+    body = converted(fields, _Body, notices)
     own = {*_Body.__struct_fields__}
     own = own | _IN_LLAMA_CPP if native else own - {"response_fields"}
     others = {name: value for name, value in fields.items() if name not in own}
@@ -70,8 +70,7 @@ def from_text(fields: Fields, notices: Notices, defaults: Request, native: bool 
         thinking="auto", thinking_budget=None,
     )  # fmt: skip
     seconds = max(body.t_max_predict_ms or 0, 0) / 1000 or None
-    named = tuple(body.response_fields or ())
-    limits = Limits(body.n_indent, seconds, body.n_predict == 0, named)
+    limits = Limits(body.n_indent, seconds, body.n_predict == 0, tuple(body.response_fields or ()))
     return Adapted(others, raw, limits, needs_model=not native)
 
 

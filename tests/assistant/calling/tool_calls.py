@@ -51,9 +51,10 @@ def calls(words, form, request, tokens=(), **thought):
 
 def fits(words, form, request, text, **thought):
     """Say whether a text may begin an answer, and whether it may be one."""
-    tokens = words.tokens(text)
-    mask, _ = calls(words, form, request, tokens, **thought)
+    tokens, answer = words.tokens(text), []
+    mask, _ = words.forms.call_mask(form, request, answer, lambda context: 0, **thought)
     begins = mask.fitting([], tokens) == len(tokens)
+    answer += tokens
     return begins, begins and mask.is_complete
 
 

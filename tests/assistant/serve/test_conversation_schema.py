@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assistant.decoding.warp import warp
-from assistant.request import Message, Request, Tool, ToolCall
+from assistant.request import Constraint, Message, Request, Tool, ToolCall
 from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import MOST_MESSAGES, CompletionRequest, from_chat, parse
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
@@ -221,6 +221,36 @@ def test_values_of_other_servers_mean_what_they_mean_there() -> None:
     assert asked(thinking={"type": "disabled"}).thinking == "off"
     assert asked(reasoning_effort="max").effort == "high"
     assert asked(response_format={"type": "json_schema", "schema": {}}).constraint
+    assert asked(grammar="").constraint is None
+
+
+def test_numbers_of_other_languages_are_whole_unless_read_strictly() -> None:
+    read = asked(max_tokens=5.0, top_k="7", seed="1")
+    assert (read.max_tokens, read.sampling.top_k, read.seed) == (5, 7, 1)
+    for wanted in ({"max_tokens": 5.5}, {"max_tokens": "many"}, {"temperature": "nan"}):
+        with pytest.raises(ApiError):
+            asked(**wanted)
+    with pytest.raises(ApiError):
+        asked(max_tokens="5", strict_api=True)
+
+
+def test_a_null_is_the_default_and_hides_no_other_name_of_a_field() -> None:
+    nulls = dict.fromkeys(("n_predict", "repetition_penalty", "n", "tools", "stop", "temperature"))
+    read = asked(**nulls, max_tokens=4, repeat_penalty=1.5, options={"temperature": 0})
+    assert (read.max_tokens, read.sampling.repeat_penalty) == (4, 1.5)
+    assert read.sampling.temperature == 0
+    assert asked(stop=[None, "x"]).stop_strings == ("x",)
+    for form in (None, {"type": "text"}):
+        assert asked(json_schema={"const": 1}, response_format=form).constraint
+
+
+def test_a_field_that_is_given_by_its_usual_name_has_no_other() -> None:
+    read = parsed(max_tokens=4, n_predict=-1)
+    assert (read.request.max_tokens, len(read.notices)) == (4, 1)
+    form = {"type": "json_object", "schema": {"const": 2}}
+    read = parsed(guided_json={"const": 1}, response_format=form)
+    assert read.request.constraint == Constraint("schema", '{"const":2}')
+    assert "guided_json, so it has no effect" in read.notices[0]
 
 
 def test_calls_and_results_without_ids_are_matched_by_order() -> None:

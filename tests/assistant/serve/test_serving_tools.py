@@ -110,6 +110,30 @@ def test_a_call_that_is_cut_is_told_as_far_as_it_came(calling: Running, stream: 
         assert ask(calling, messages=history, max_tokens=2).usage.completion_tokens == 2
 
 
+def test_an_answer_with_another_beginning_than_its_form_is_refused(calling: Running) -> None:
+    begun = [*ASKED, {"role": "assistant", "content": "Let me see."}]
+    form = {"type": "json_object"}
+    for wanted in ({"tool_choice": "required"}, {"tools": [], "response_format": form}):
+        with pytest.raises(openai.BadRequestError, match="does not have the form"):
+            ask(calling, messages=begun, **wanted)
+    assert ask(calling, messages=begun, max_tokens=3).usage.completion_tokens == 3
+    begun[-1]["content"] = '{"'
+    more = ask(calling, messages=begun, tools=[], response_format=form, max_tokens=3, logprobs=True)
+    assert len(more.choices[0].logprobs.content) == 3
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(("limit", "whole"), [(15, 0), (82, 1)])
+def test_the_marks_of_a_call_cut_before_its_name_are_no_text(
+    calling: Running, limit: int, whole: int, stream: bool
+) -> None:
+    wanted = {"tools": [WAIT], "tool_choice": "required", "max_tokens": limit}
+    done = ask(calling, **wanted, stream=stream)
+    choice = put_together(done) if stream else done.choices[0]
+    assert not choice.message.content
+    assert (len(choice.message.tool_calls or ()), choice.finish_reason) == (whole, "length")
+
+
 def test_tools_too_large_together_are_refused_before_the_next_request(calling: Running) -> None:
     named = {f"property_{n}": {"type": "string"} for n in range(101)}
     tools = [tool(f"tool_{i}", **dict([*named.items()][i != 7 :])) for i in range(128)]
