@@ -248,6 +248,19 @@ def test_a_broken_edit_is_reported_first_and_written_unasked_only_by_force(edit,
     assert Path("a.py").read_text() == answer.rstrip("\n") + "\nLAST = 1\n"
 
 
+def test_the_end_of_a_part_that_is_left_out_unasked_is_not_written_unasked(edit):
+    named = ("file.txt:3-9", "spell them", "--yes")
+    done = edit(*named, answers=["line two\nline 3\nline 4"], code=1)
+    assert "It leaves out lines 6 to 9." in str(done.exception)
+    assert Path("file.txt").read_text() == OLD
+
+
+def test_the_end_of_a_file_that_is_left_out_unasked_is_put_back(edit):
+    done = edit("file.txt", "spell 9", "--yes", answers=[NEW[: NEW.index("line 15")], ""])
+    assert "Kept: lines 16 to 20, which it left out unasked." in done.stderr
+    assert Path("file.txt").read_text() == f"{NEW}\n"
+
+
 def test_a_broken_edit_is_reported_in_whole_words_on_a_narrow_terminal(edit, monkeypatch):
     printed = io.StringIO()
     terminal = Console(file=printed, force_terminal=True, width=40)
