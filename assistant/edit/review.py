@@ -122,8 +122,8 @@ def lines_left_out(
 ) -> Iterator[tuple[int, int]]:
     """Yield the numbers of lines that are gone unasked, and that nothing similar replaces.
 
-    Three are enough if the wish adds something, or if they are the last ones of the file or part
-    and nothing replaces them, since models stop early; else more than `MANY` for one line at most.
+    Three are enough if the wish adds something, or if nothing replaces them at an end of the file
+    or part, since models stop early; else more than `MANY` for one line at most.
     """
     if any(verb.search(wish) for verb in (REMOVES, RESHAPES, SHORTENS)) or not new.strip():
         return
@@ -140,10 +140,10 @@ def lines_left_out(
                 at for at, line in enumerate(map(str.strip, lines), number)
                 if begins.match(line) and line in gone and _is_mostly_new(line, words)
             ]  # fmt: skip
-            number += len(lines) * (sign != "+")
-            few = len(lost) > MANY and (following != "+" or len(added) < 2)
-            is_cut = few or (following != "+" and number - 1 in (end, len(before)))
-            if sign == "-" and len(lost) > 2 and (adds or is_cut):
+            is_first, number = number == 1, number + len(lines) * (sign != "+")
+            is_cut = is_first or number - 1 in (end, len(before))
+            is_many = len(lost) > MANY and (following != "+" or len(added) < 2)
+            if sign == "-" and len(lost) > 2 and (adds or is_many or (is_cut and following != "+")):
                 yield lost[0], lost[-1]
 
 
