@@ -106,9 +106,18 @@ class EditSession:
             put(self._now[file])
         return reasons
 
+    @property
+    def _written(self) -> dict[TextFile, bytes]:
+        return {file: now for file, now in self._now.items() if now != file.data}
+
+    def name_unchecked(self, command: str) -> None:
+        """Name the files that were written before something kept a command from being run."""
+        if names := ", ".join(str(file.path) for file in self._written):
+            self._print(f"The check was not run on {names}: {command}", "yellow")
+
     def check(self, command: str) -> bool:
         """Run the user's command; if it fails, offer to undo the changes."""
-        written = {file: now for file, now in self._now.items() if now != file.data}
+        written = self._written
         self._console.stoppable = False
         try:
             if not written or subprocess.run(command, shell=True, check=False).returncode == 0:
@@ -134,7 +143,11 @@ class EditSession:
             raise UsageError(f"{path} was changed above line {original.part.end} in the editor.")
         rewrite = replace(original, file=file)
         finished, hunks = self._rewritten(rewrite)
-        new = file.encoded("\n".join(rewrite.new(finished.text)))
+        text = "\n".join(rewrite.new(finished.text))
+        try:
+            new = file.encoded(text)
+        except UsageError as error:  # its encoding has no such character
+            raise UsageError(f"{error} {_put_aside(file, text.encode(), 'new version')}") from None
         gap = rewrite.gap(finished.text, finished.stop)
         self._print(f"{counts(hunks)} lines", "dim")
         warnings = self._show_warnings(rewrite, new, gap)

@@ -357,6 +357,37 @@ def test_a_fragment_keeps_no_other_file_from_being_written(edit):
     assert Path("other.txt").read_text() == f"{NEW}\n"
 
 
+LATIN = OLD.replace("line 0", "é").encode("latin-1")
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_being_written_and_checked(edit):
+    for name in ("latin.txt", "other.txt"):
+        Path(name).write_bytes(LATIN if name == "latin.txt" else OLD.encode())
+    named = ("file.txt", "latin.txt", "other.txt", "spell 9", "--yes", "--check")
+    new = NEW.replace("line 0", "é →")
+    done = edit(*named, "cat file.txt other.txt > seen; false", answers=[NEW, new, NEW], code=1)
+    assert Path("seen").read_text() == f"{NEW}\n" * 2
+    assert Path("latin.txt").read_bytes() == LATIN
+    _, _, aside = str(done.exception).rstrip(".").rpartition(" ")
+    assert Path(aside).read_text() == new
+    assert Path("file.txt").read_text() == Path("other.txt").read_text() == OLD
+
+
+def test_an_interrupt_names_what_was_written_and_not_checked(edit):
+    Path("other.txt").write_text(OLD)
+    keys = iter("y")
+
+    def getchar():
+        for key in keys:
+            return key
+        raise KeyboardInterrupt
+
+    named = ("file.txt", "other.txt", "spell 9", "--check", "touch run")
+    done = edit(*named, answers=[NEW, NEW], getchar=getchar, code=1)
+    assert "The check was not run on file.txt: touch run" in done.stderr
+    assert not Path("run").exists()
+
+
 def test_a_fragment_stays_one_until_it_is_edited(edit, editor):
     texts = iter(["", "more"])
     editor(lambda text: text + next(texts))
