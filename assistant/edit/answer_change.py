@@ -27,6 +27,10 @@ class AnswerChange:
         """Replace the file, or raise StorageError; with `saves`, the old content is saved."""
         kept_versions.write(self.file, self.data, self.file.data if saves else None)
 
+    def undo(self) -> None:
+        """Restore what this change replaced; StorageError if the file has changed since."""
+        kept_versions.restore(self.file, self.data, saves=False)
+
 
 def answer_change(
     answer: StoredMessage, path: Sequence[StoredMessage], locate: Callable[[str], Path]

@@ -81,13 +81,23 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
         goals = (aims.get(j, n - (n - columns[0]) % step) for j, n in enumerate(columns))
         return sum(n == goal for n, goal, text in zip(columns, goals, after, strict=True) if text)
 
-    columns = max(_candidates(new, None if is_whole else width[0], step), key=fit)
+    # An answer with the file's own indentation, as most lines that it copies show, is exact.
+    copied = [(old[i], new[j]) for i, j in pairs if before[i] == after[j]]
+    exact = [_blanks(a) == _blanks(b) for a, b in copied if a.strip() and {a[0], b[0]} & {*BLANKS}]
+    own = {*map(_blanks, lines)}
+    starts = new[0] in old or _blanks(new[0]) == _blanks(old[0])
+    is_exact = starts and (2 * sum(exact) > len(exact) or own == {""})
+    columns = [_width(line, step) for line in new]
+    if not is_exact:
+        columns = max(_candidates(new, None if is_whole else width[0], step), key=fit)
     result = [
-        ("\t" * (n // step) + " " * (n % step) if by_tabs else " " * n) + line.lstrip(BLANKS)
-        for n, line in zip(columns, _rows(old, new), strict=True)
-    ]
+        line if is_exact and _blanks(line) in own
+        else ("\t" * (n // step) + " " * (n % step) if by_tabs else " " * n) + line.lstrip(BLANKS)
+        for n, line in zip(columns, _rows(lines, new), strict=True)
+    ]  # fmt: skip
     for i, j in pairs:
-        if before[i] == after[j] and (not after[j] or abs(width[i] - columns[j]) < step):
+        near = 1 if is_exact else step
+        if before[i] == after[j] and (not after[j] or abs(width[i] - columns[j]) < near):
             result[j] = old[i]
         elif _blanks(old[i]) == _blanks(new[j]) and width[i] == columns[j]:
             result[j] = _blanks(old[i]) + result[j].lstrip(BLANKS)
@@ -121,14 +131,16 @@ def _candidates(new: Sequence[str], base: int | None, step: int) -> Iterator[lis
 
 
 def _rows(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Return the new rows of a table with tabs between columns, if the old rows have them."""
+    """Return new lines with tabs between columns, if they are rows of a table that has those."""
     tabs, count = Counter(line.strip().count("\t") for line in old).most_common(1)[0]
-    if not tabs or 3 * count < 2 * len(old):
-        return list(new)
-    fields = ((re.split(" {2,}", line), line.split(" "), [line]) for line in new)
-    return [
-        "\t".join(next(row for row in ways if len(row) > tabs or row is ways[2])) for ways in fields
-    ]
+    is_table = tabs and 3 * count >= 2 * len(old)
+    return [_row(line, tabs) if is_table else line for line in new]
+
+
+def _row(line: str, tabs: int) -> str:
+    text = line.strip()
+    ways = () if "\t" in text else (re.split(" {2,}", text), text.split(" "))
+    return next((_blanks(line) + "\t".join(way) for way in ways if len(way) == tabs + 1), line)
 
 
 def _heads(lines: Sequence[str], part: Part) -> list[int]:

@@ -13,7 +13,7 @@ COMMENT = re.compile(rf"{SIGN}.*|(\"{{3}}|'{{3}}).*\1|\[\w[\w,.:'-]*( [\w,.:'()-
 BRACKETED = re.compile(r"\W*[\[(<{~*_=-]\s*[\w.…].*[\])>}~*_=-]\W*")
 TRAILING = re.compile(rf"\S\s*(?:{SIGN}|<(?=[\w ]+>))(.*)")
 DOTS = r"(?:\.{3}|…)(?![\w,(\[{$@])"
-ELLIPSIS = re.compile(rf"\W*{DOTS}\W*|(?:{SIGN}|\"{{3}}|'{{3}}|\[).*(?:\.{{3}}|…).*")
+ELLIPSIS = re.compile(rf"\W*{DOTS}(?: \(.*\))?\W*|(?:{SIGN}|\"{{3}}|'{{3}}|\[).*(?:\.{{3}}|…).*")
 INLINE = re.compile(rf"(?<!catch )(?:[({{\[>;:*/]\s*|\w\s+(?={DOTS}\s*[;<}})\]])){DOTS}")
 WORDS = re.compile(Path(__file__).with_name("left_out.txt").read_text("utf-8"))
 """Words by which models describe lines that they leave out, in several languages."""

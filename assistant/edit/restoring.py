@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from assistant.edit.review import ADDS, review
+from assistant.edit.review import ADDS, lines_left_out, review
 from assistant.edit.rewrite import Rewrite
 from assistant.events import Finished
 
@@ -49,8 +49,12 @@ def restored(
     lost -= _missing(rewrite, [*new[:start], *old[first:]])
     if lost <= PARSES:
         return None
+    texts = "\n".join(old), "\n".join([*new[:end], *old[last:]])
+    runs = lines_left_out(rewrite.file.path.suffix.lower(), *texts, rewrite.wish)
+    latest = min((run[0] - 1 for run in runs if first < run[0] <= last), default=last)
     for line in reversed(range(first, last)):  # the fewest lines that bring back what is lost
-        if old[line].strip() and not _missing(rewrite, [*new[:end], *old[line:]]) & (lost | PARSES):
+        is_start = line <= latest and old[line].strip()
+        if is_start and not _missing(rewrite, [*new[:end], *old[line:]]) & (lost | PARSES):
             line = _with_lines_above(old, line, first, end > 0 and bool(new[end - 1].strip()))
             return Restored([*new[:end], *old[line:last]], line + 1, last, lost)
     return Restored([*new[:start], *old[first:last]], first + 1, last, lost)

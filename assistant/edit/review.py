@@ -40,22 +40,29 @@ NEEDS_IMPORT = {  # what means nothing without an import, where others may stand
     ".rs": "HashMap HashSet BTreeMap BTreeSet VecDeque Arc Rc RefCell Mutex RwLock PathBuf File",
     ".js": "useState useEffect useMemo useCallback useRef useReducer useContext",
 }
-SHORTENS = re.compile(r"(?i)summar|extract|filter|\bonly|\bkeep|\bfirst|\blast|\bnur\b")
-"""What leaves little of a text."""
+SHORTENS = re.compile(
+    r"(?i)summar|extract|filter|\btrim|\bcut\b|\b(?:first|last|erste|letzte)|"
+    r"\b(?:keep|leave|behalt\w*)\W+(?:\w+\W+){0,3}(?:only|just|nur)\b|"
+    r"\b(?:only|just|nur)\W+(?:keep|leave|behalt)"
+)
+SELECTS = re.compile(r"(?i)\bonly|\bkeep|\bnur\b")
+"""What may leave little of a text, or else little to be changed."""
 PROSE = ("", ".md", ".markdown", ".mdx", ".txt", ".rst", ".csv", ".tsv", ".log")
-LIKE, REMAINING, LISTED, LONG = 0.5, 0.4, 5, 20
+LIKE, REMAINING, LISTED, LONG, MANY = 0.5, 0.4, 5, 20, 10
 """The share of its words that a renamed definition has in common with the old one, the share of
-definitions that remain after a removal, the names in a sentence, and the lines of a long text."""
+definitions that remain after a removal, the names in a sentence, the lines of a long text, and
+those whose loss needs an explanation."""
 
 
-def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
+def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple[str, ...]:
     """Return a sentence for each fault and loss of a new version that a request does not name.
 
-    The suffix of the file's name says in which language it is.
+    The suffix of the file's name says in which language it is, and `end` how many lines stand up to
+    the end of the part that was rewritten, if it is not the file's.
     """
     problems = [*_shrunk(old, new, request)]
     if (suffix := suffix.lower()) in PROSE:
-        return tuple(problems)
+        return tuple(problems or _left_out(suffix, old, new, request, end))
     before, after = outline(suffix, old), outline(suffix, new)
     if not before.error and after.error:
         line = new.split("\n")[after.error - 1].strip()
@@ -67,8 +74,8 @@ def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
     if lost:
         more = f" and {len(lost) - LISTED} more" * (len(lost) > LISTED)
         problems.append(f"It loses {', '.join(lost[:LISTED])}{more}.")
-    elif ADDS.match(wish) and not any(verb.search(wish) for verb in (REMOVES, RESHAPES, RENAMES)):
-        problems += _left_out(old.split("\n"), new.split("\n"))
+    else:
+        problems += _left_out(suffix, old, new, wish, end)
     if not before.error and not after.error:
         problems += _undefined(suffix, before, after)
         problems += _left_over(before, after, new, wish)
@@ -81,7 +88,7 @@ def review(suffix: str, old: str, new: str, request: str) -> tuple[str, ...]:
 def _shrunk(old: str, new: str, request: str) -> Iterator[str]:
     """Yield how many lines remain of a long text, if they are few and none are to go."""
     before, after = (len([*filter(str.strip, text.split("\n"))]) for text in (old, new))
-    explained = any(verb.search(request) for verb in (REMOVES, RESHAPES, SHORTENS))
+    explained = any(verb.search(request) for verb in (REMOVES, RESHAPES, SHORTENS, SELECTS))
     if before >= LONG and 0 < after < before / 4 and not explained:
         yield f"It has only {after} of {before} lines."
 
@@ -105,21 +112,39 @@ def _wish(request: str, *outlines: Outline) -> str:
     return "".join([first, *(word for word in others if word not in names)])
 
 
-def _left_out(old: list[str], new: list[str]) -> Iterator[str]:
-    """Yield where three or more statements are gone and nothing similar replaces them."""
-    gone = Counter(map(str.strip, old)) - Counter(map(str.strip, new))
-    for hunk in compare(old, new):
+def _left_out(suffix: str, old: str, new: str, wish: str, end: int) -> Iterator[str]:
+    for first, last in lines_left_out(suffix, old, new, wish, end):
+        yield f"It leaves out lines {first} to {last}."
+
+
+def lines_left_out(
+    suffix: str, old: str, new: str, wish: str, end: int = 0
+) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of lines that are gone unasked, and that nothing similar replaces.
+
+    Three are enough if the wish adds something, or if nothing replaces them at an end of the file
+    or part, since models stop early; else more than `MANY` for one line at most.
+    """
+    if any(verb.search(wish) for verb in (REMOVES, RESHAPES, SHORTENS)) or not new.strip():
+        return
+    adds = ADDS.match(wish) and not RENAMES.search(wish)
+    begins = re.compile(r".*\w") if suffix in PROSE else CODE
+    before, after = (text.rstrip("\n").split("\n") for text in (old, new))
+    gone = Counter(map(str.strip, before)) - Counter(map(str.strip, after))
+    for hunk in compare(before, after):
         runs = [(sign, [line.text for line in run]) for sign, run in groupby(hunk.lines, SIGN)]
         number = hunk.start
         for (sign, lines), (following, added) in pairwise([*runs, (" ", [])]):
             words = {*re.findall(r"\w+", " ".join(added if following == "+" else []))}
             lost = [
                 at for at, line in enumerate(map(str.strip, lines), number)
-                if CODE.match(line) and line in gone and _is_mostly_new(line, words)
+                if begins.match(line) and line in gone and _is_mostly_new(line, words)
             ]  # fmt: skip
-            if sign == "-" and len(lost) > 2:
-                yield f"It leaves out lines {lost[0]} to {lost[-1]}."
-            number += len(lines) * (sign != "+")
+            is_first, number = number == 1, number + len(lines) * (sign != "+")
+            is_cut = is_first or number - 1 in (end, len(before))
+            is_many = len(lost) > MANY and (following != "+" or len(added) < 2)
+            if sign == "-" and len(lost) > 2 and (adds or is_many or (is_cut and following != "+")):
+                yield lost[0], lost[-1]
 
 
 def _is_mostly_new(line: str, words: set[str]) -> bool:

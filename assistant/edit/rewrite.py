@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -141,7 +142,9 @@ class Rewrite:
         )
 
 
-BLOCK = re.compile(r"^(`{3,})[^`\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+MARKS = re.compile(r"(`{3,}|~{3,})[ \t]*([^`]*)")
+"""The line that opens or closes a block: its marks, and the language after those that open one."""
+PATCHES = ("diff", "patch")
 ALIKE = 0.5  # the share of the lines of each version that the other has as well, at least
 
 
@@ -166,14 +169,41 @@ def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Propose
         file.name: file.text for file in whole if Path(file.name).suffix.lower() not in DOCUMENTS
     }
     versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
-    for _, text in reversed(BLOCK.findall(answer.content)):
-        lines = END.sub("\n", text).split("\n")[:-1]
-        likeness = {name: _likeness(old, lines) for name, old in versions.items()}
-        name = max(likeness, key=likeness.__getitem__, default="")
-        if name and likeness[name] >= ALIKE and lines != (old := versions[name]):
-            new = indented(old, Part(0, len(old)), lines)
+    proposals, at = list[tuple[str, list[str]]](), 0
+    lines = END.sub("\n", answer.content).split("\n")
+    while at < len(lines):
+        start, ends = at, _ends(lines, at)
+        at = ends[0] if ends else at
+        choices = [
+            (_likeness(old, lines[start + 1 : end]), -end, name)
+            for name, old in versions.items()
+            for end in (ends if any(map(MARKS.match, old)) else ends[:1])
+            if not lines[start].endswith(PATCHES) or name.endswith(PATCHES)
+        ]
+        likeness, end, name = max(choices, default=(0.0, 0, ""), key=itemgetter(0, 1))
+        if likeness >= ALIKE:
+            at = -end
+            proposals.append((name, lines[start + 1 : at]))
+        at += 1
+    for name, new in reversed(proposals):
+        if new != (old := versions[name]):
+            new = indented(old, Part(0, len(old)), new)
             return Proposed(name, files[name], "\n".join([*new, ""]), left_out(old, new))
     return None
+
+
+def _ends(lines: Sequence[str], start: int) -> list[int]:
+    """Return the lines that may close the block that a line opens: blocks within it are whole."""
+    opening, inner, ends = MARKS.fullmatch(lines[start]), "", list[int]()
+    for i in range(start + 1, len(lines) if opening else 0):
+        if (found := MARKS.fullmatch(lines[i])) and opening:
+            sign, language = found.groups()
+            if not language and not inner and sign.startswith(opening[1]):
+                ends.append(i)  # or it opens a block within
+            if language and inner and sign.startswith(inner):
+                break  # it was none: this one opens the next
+            inner = "" if inner and sign.startswith(inner) else inner or sign
+    return ends
 
 
 def _likeness(old: Sequence[str], new: Sequence[str]) -> float:

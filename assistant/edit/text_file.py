@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 import time
 from collections import Counter
 from contextlib import suppress
@@ -86,7 +87,9 @@ def check_writable(path: Path) -> None:
         state = real.stat()
     except OSError as error:
         raise StorageError(f"{path} cannot be read any more: {error.strerror}.") from error
-    if not state.st_mode & 0o222 or not os.access(real, os.W_OK):
+    if not stat.S_ISREG(state.st_mode):
+        why = "it is not a file"
+    elif not state.st_mode & 0o222 or not os.access(real, os.W_OK):
         why = "it is read-only"
     elif not os.access(real.parent, os.W_OK | os.X_OK):
         why = f"its folder {real.parent} is read-only"

@@ -167,23 +167,19 @@ class TurnActions:
 
     def _write(self, change: AnswerChange) -> None:
         """Write a file, and attach its new version to the next question."""
-        from assistant.edit import kept_versions
-
-        saves, path = self._controller.settings.save, change.file.path
-        change.write(saves)
 
         def attach() -> None:
-            self._controller.widgets.prompt.attached.add(read(path, change.name))
+            self._controller.widgets.prompt.attached.add(read(change.file.path, change.name))
 
         def undo() -> None:
-            kept_versions.undo(path)
+            change.undo()
             attach()  # it replaces the version that was undone
 
+        change.write(self._controller.settings.save)
         attach()
-        if saves:
-            self._undo.append(undo)
-        back = " u takes it back." if saves else ""
-        self._view.notify(safe(f"Written: {change.name}.{back}"), timeout=8, markup=False)
+        self._undo.append(undo)
+        text = safe(f"Written: {change.name}. u takes it back.")
+        self._view.notify(text, timeout=8, markup=False)
 
     def _change(self, record: StoredMessage, verb: Verb) -> None:
         match verb:

@@ -10,7 +10,6 @@ from typing import get_args
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from assistant.edit import kept_versions
 from assistant.edit.answer_change import AnswerChange, answer_change
 from assistant.request import Constraint, ConstraintKind
 from assistant.session.attachments import read
@@ -151,7 +150,7 @@ class SlashCommands(Completer):
                 self._note("Not written.")
                 return
             change.write(self._chat.settings.save)
-            self._undo += [change] * self._chat.settings.save
+            self._undo.append(change)
             self._note(f"Written: {one_line(change.name)}.")
             self._chat.attach(read(change.file.path, change.name))
 
@@ -161,9 +160,9 @@ class SlashCommands(Completer):
         """: take back the last /apply"""
         if not self._undo:
             raise UsageError("There is nothing to undo.")
-        kept_versions.undo(path := (change := self._undo.pop()).file.path)
-        self._note(f"{one_line(str(path))} is as it was.")
-        self._chat.attach(read(path, change.name))  # it replaces the version that was undone
+        (change := self._undo.pop()).undo()
+        self._note(f"{one_line(str(change.file.path))} is as it was.")
+        self._chat.attach(read(change.file.path, change.name))  # replaces what was undone
 
     # The next answers
 

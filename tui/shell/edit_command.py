@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from models.errors import ModelError, UsageError
+from models.errors import ModelError, StorageError, UsageError
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import can_ask, settings, shared
@@ -75,12 +75,23 @@ def edit(
         if interactive and not can_ask():
             raise UsageError("Nobody can be asked here: add --yes to write, or --diff for a patch.")
         session = EditSession(console, chosen, interactive, prints, forces)
-        reasons = [reason for parts in by_file for reason in session.run(parts)]
+        reasons, errors = list[str](), list[UsageError | StorageError]()
+        try:
+            for parts in by_file:
+                try:
+                    reasons += session.run(parts)
+                except (UsageError, StorageError) as error:  # the other files are rewritten
+                    errors.append(error)
+        except BaseException:
+            if check:
+                session.name_unchecked(check)
+            raise
         if check:
             console.hide_progress()
             passed = session.check(check)
-    if reasons:
-        raise ModelError(" ".join(reasons))
+    if reasons or errors:
+        kind = type(errors[0]) if errors else ModelError
+        raise kind(" ".join([*map(str, errors), *reasons]))
     if not passed:
         sys.exit(1)
 

@@ -106,9 +106,18 @@ class EditSession:
             put(self._now[file])
         return reasons
 
+    @property
+    def _written(self) -> dict[TextFile, bytes]:
+        return {file: now for file, now in self._now.items() if now != file.data}
+
+    def name_unchecked(self, command: str) -> None:
+        """Name the files that were written before something kept a command from being run."""
+        if names := ", ".join(str(file.path) for file in self._written):
+            self._print(f"The check was not run on {names}: {command}", "yellow")
+
     def check(self, command: str) -> bool:
         """Run the user's command; if it fails, offer to undo the changes."""
-        written = {file: now for file, now in self._now.items() if now != file.data}
+        written = self._written
         self._console.stoppable = False
         try:
             if not written or subprocess.run(command, shell=True, check=False).returncode == 0:
@@ -134,12 +143,16 @@ class EditSession:
             raise UsageError(f"{path} was changed above line {original.part.end} in the editor.")
         rewrite = replace(original, file=file)
         finished, hunks = self._rewritten(rewrite)
-        new = file.encoded("\n".join(rewrite.new(finished.text)))
+        text = "\n".join(rewrite.new(finished.text))
+        try:
+            new = file.encoded(text)
+        except UsageError as error:  # its encoding has no such character
+            raise UsageError(f"{error} {_put_aside(file, text.encode(), 'new version')}") from None
         gap = rewrite.gap(finished.text, finished.stop)
         self._print(f"{counts(hunks)} lines", "dim")
-        warnings = self._show_warnings(file, new, original.wish, gap)
+        warnings = self._show_warnings(rewrite, new, gap)
         if self._interactive and new != file.data:
-            new = self._confirmed(file, new, original.wish, bool(gap))
+            new = self._confirmed(rewrite, new, bool(gap))
         self._print(" · ".join(figures(finished.stats)), "dim")
         if warnings and not (self._interactive or self._forces):
             return f"{path} stays as it is; --force writes it anyway. {' '.join(warnings)}"
@@ -220,18 +233,19 @@ class EditSession:
         rest = self._answered(rewrite, request, printing, loss.lines, tried | loss.lost)
         return joined(finished, rest)
 
-    def _show_warnings(self, file: TextFile, new: bytes, wish: str, gap: str = "") -> list[str]:
+    def _show_warnings(self, rewrite: Rewrite, new: bytes, gap: str = "") -> list[str]:
         """Show the warnings on what a new version lacks, lost or broke; return them."""
+        file, end = rewrite.file, rewrite.part.end
         text, suffix = text_file.parse(file.path, new).text, file.path.suffix
         fragment = [f"This is only a fragment: {gap}."] if gap else []
-        warnings = [*fragment, *review(suffix, file.text, text, wish)]
+        warnings = [*fragment, *review(suffix, file.text, text, rewrite.wish, end)]
         for warning in warnings:
             self._print(warning, "yellow", by_words=True)
         return warnings
 
-    def _confirmed(self, file: TextFile, new: bytes, wish: str, fragment: bool) -> bytes:
+    def _confirmed(self, rewrite: Rewrite, new: bytes, fragment: bool) -> bytes:
         """Ask whether to write a new version; return the content to write."""
-        self._console.stoppable = False
+        self._console.stoppable, file = False, rewrite.file
         while True:
             what = "Write this fragment to" if fragment else "Write"
             question = f"{what} {safe(str(file.path))}?  y yes · n no · e edit it first  "
@@ -249,7 +263,7 @@ class EditSession:
                 before, new = new, self._edited(file, new)
                 fragment = fragment and new == before  # the user saw it and left it unchanged
                 if new != before:
-                    self._show_warnings(file, new, wish)
+                    self._show_warnings(rewrite, new)
 
     def _edited(self, file: TextFile, new: bytes) -> bytes:
         """Open a new version in the user's editor; return the result, and show its change."""

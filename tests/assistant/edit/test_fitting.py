@@ -71,6 +71,10 @@ JS += "  add(n) {\n    this.n = this.n + n;\n  }\n}"
 MAKE = "all: a\n\tcc -o all a\n\nclean:\n\trm all"
 PLAIN = "def f(a):\n    b = a\n    return b"
 TSV = "name\tage\nAda\t36\nBob\t7"
+PEOPLE = "name\tage\nAda Lovelace\t36\nBob\t7"
+FLAT = "name: ci\non: push"
+LISTED = f"{FLAT}\nsteps:\n  - run: make\n    if: always()"
+GNU = "int\nf (int a)\n{\n  if (a)\n    {\n      if (a > 1)\n\tg (a);\n    }\n  return a;\n}"
 ONE = CART.replace("return self.n", "return 1")
 EMPTY = JS.replace("    this.n = this.n + n;\n", "")
 
@@ -104,6 +108,25 @@ def test_an_answer_is_indented_as_its_place_is(name, old, answer, new):
     rewrite = rewriting(name, old)
     assert "\n".join(rewrite.new(answer)) == new
     assert rewrite.gap(answer, Stop.STOP_STRING) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("a.tsv", PEOPLE, PEOPLE.replace("36", "37")),
+        ("a.tsv", PEOPLE, f"# people of today\n{PEOPLE}"),
+        ("a.tsv:3", PEOPLE, PEOPLE.replace("Bob", "Bob of the Hill")),
+        ("a.yaml", FLAT, LISTED),
+        ("a.md", FLAT, f"{FLAT}\nand more  "),
+        ("a.c", GNU, GNU.replace("\tg (a);", "\tg (a);\n      else\n\th (a);")),
+        ("a.c:f", GNU, GNU.replace("\tg (a);", "\tg (a + 1);\n      else\n\th (a);")),
+    ],
+)
+def test_an_answer_in_the_style_of_the_file_is_taken_byte_for_byte(name, old, new):
+    rewrite = rewriting(name, old)
+    lines, below = new.split("\n"), len(rewrite.file.lines) - rewrite.part.end
+    answer = "\n".join(lines[rewrite.part.start : len(lines) - below])
+    assert "\n".join(rewrite.new(answer)) == new
 
 
 def test_who_asks_for_other_indentation_gets_it():

@@ -6,11 +6,14 @@ import shlex
 import subprocess
 import sys
 from contextlib import nullcontext
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from assistant.edit import kept_versions, text_file
+from assistant.edit.answer_change import answer_change
+from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError, UsageError
 from tests import ROOT
 
@@ -51,6 +54,27 @@ def test_nothing_is_taken_back_from_a_file_that_has_changed_since(path):
     patch = kept_versions.undo_patch(path)
     subprocess.run(["patch", "-p1"], input=patch, check=True, capture_output=True)
     assert path.read_text() == "old\n"
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_changes_of_answers_are_taken_back_one_after_another(path, keeps):
+    texts = ["a\nb\nc\n", "a\nB\nc\n", "a\nB\nC\n"]
+    path.write_text(texts[0])
+    changes = []
+    for old, new in pairwise(texts):
+        attached = (Attachment("file.txt", old.rstrip()),)
+        question = StoredMessage(1, None, "user", "?", 0.0, "complete", attachments=attached)
+        answer = StoredMessage(2, 1, "assistant", f"```\n{new}```", 0.0, "complete")
+        changes.append(answer_change(answer, [question, answer], Path))
+        changes[-1].write(saves=keeps)
+        assert path.read_text() == new
+    path.write_text("mine\n")
+    with pytest.raises(StorageError, match="stays as it is now"):
+        changes[1].undo()
+    path.write_text(texts[2])
+    for change, text in zip(reversed(changes), reversed(texts[:2]), strict=True):
+        change.undo()
+        assert path.read_text() == text
 
 
 @pytest.mark.parametrize("name", ["my file", "it's", "-x"])

@@ -58,6 +58,7 @@ OLD = source("inventory.py")
     ("new", "gap"),
     [
         ([*OLD[:65], "    # ... rest ...", *OLD[80:]], "lines 66 to 80 are replaced by “#"),
+        ([*OLD[:65], "... (15 more lines)", *OLD[80:]], "lines 66 to 80 are replaced by “..."),
         ([*OLD[:11], "# as before", *OLD[12:]], "line 12 is replaced by “# as before”"),
         ([*OLD, "# ... rest of the file"], ""),
         ([*OLD[:65], "    # ... rest ...", *OLD[65:]], ""),

@@ -7,6 +7,8 @@ from tests.assistant.edit.edits import proposed
 
 CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"
 PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
+PATCH = CODE.replace("\n", "\n ").replace("     return 2", "-    return 2\n+    return 3")
+BARE = PROSE.replace("sh\n", "\n")
 FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
 
 
@@ -16,6 +18,10 @@ FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
         (f"So:\n```python\n{CODE}  # new\n```", "code.py", f"{CODE}  # new\n"),
         (f"```\n{CODE}\n\n# a\n```\nand\n```\nmake\n```", "code.py", f"{CODE}\n\n# a\n"),
         (f"````md\n{PROSE}\nMore.\n````", "notes.md", f"{PROSE}\nMore.\n"),
+        (f"```md\n{PROSE}\nMore.\n```\nRun\n```\nmake\n```", "notes.md", f"{PROSE}\nMore.\n"),
+        (f"```md\n{BARE}\n```", "notes.md", f"{BARE}\n"),
+        (f"~~~\n{BARE}\n~~~\nIt was\n~~~\n{PROSE}\n~~~", "notes.md", f"{BARE}\n"),
+        (f"```py\n{CODE}#\n```".replace("\n", "\r\n"), "code.py", f"{CODE}#\n"),
     ],
 )
 def test_a_new_version_is_found_in_an_answer(answer, name, text):
@@ -25,7 +31,16 @@ def test_a_new_version_is_found_in_an_answer(answer, name, text):
 
 @pytest.mark.parametrize(
     "answer",
-    ["", CODE, "```\ndef three():\n    return 3\n```", f"```\n{CODE}\n```", f"```\n{CODE} # cut"],
+    [
+        "",
+        CODE,
+        "```\ndef three():\n    return 3\n```",
+        f"```\n{CODE}\n```",
+        f"```\n{CODE} # cut",
+        f"```md\n{PROSE[:-5]}",
+        f"```md\n{PROSE[:15]}\n```\nand\n```md\n{PROSE[17:-20]}\n```",
+        f"```diff\n@@ -1,6 +1,6 @@\n {PATCH}\n```",
+    ],
 )
 def test_an_answer_without_a_new_version_proposes_none(answer):
     assert proposed(answer, *FILES) is None

@@ -16,9 +16,13 @@ THIRD = ["def third(c):", "    return {c: 'third'}"]
 OLD = [*HEAD, *FIRST, *SECOND, *THIRD]
 
 
-def rewrite(wish: str = "Rename a to path") -> Rewrite:
-    file = text_file.parse(Path("a.py"), "\n".join(OLD).encode())
-    return Rewrite(file, Part(0, len(OLD)), wish)
+PROSE = [f"{word} begins a line of a long text." for word in "ABCDEFG"]
+
+
+def rewrite(wish: str = "Rename a to path", name: str = "a.py") -> Rewrite:
+    old = OLD if name == "a.py" else PROSE
+    file = text_file.parse(Path(name), "\n".join(old).encode())
+    return Rewrite(file, Part(0, len(old)), wish)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,22 @@ def test_the_end_that_is_left_out_is_put_back_once_all_is_written():
     new = [*HEAD, *FIRST, *SECOND]
     assert restored(rewrite(), new, set()) is None
     assert restored(rewrite(), new, set(), is_whole=True).lines[-2:] == THIRD
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.yaml", "a.css"])
+def test_all_lines_come_back_of_an_end_that_is_left_out_unasked(name):
+    new = [PROSE[0].upper(), *PROSE[1:3]]
+    wish = "Shout, only in line one, and keep the rest"
+    back = restored(rewrite(wish, name), new, set(), is_whole=True)
+    assert back[:3] == ([*new, *PROSE[3:]], 4, 7)
+    for wish in ("Shout the first three lines", "Keep three lines only", "Drop the others"):
+        assert restored(rewrite(wish, name), new, set(), is_whole=True) is None
+
+
+def test_all_lines_come_back_that_an_addition_leaves_out():
+    new = ["Title", PROSE[0], *PROSE[5:]]
+    back = restored(rewrite("Add a title", "a.md"), new[:3], set())
+    assert back[:3] == (["Title", *PROSE[:5]], 2, 5)
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,9 @@ def test_a_file_that_must_not_be_replaced_is_named_with_the_reason_and_stays(tmp
     assert "cannot be read any more" in refused(path)
     os.mkfifo(path)
     assert "not a file" in refused(path)
+    path.unlink()
+    path.mkdir()
+    assert "not a file" in refused(path)
 
 
 @pytest.mark.parametrize("name", ["a**b", "[a", "n" * 255])

@@ -248,6 +248,19 @@ def test_a_broken_edit_is_reported_first_and_written_unasked_only_by_force(edit,
     assert Path("a.py").read_text() == answer.rstrip("\n") + "\nLAST = 1\n"
 
 
+def test_the_end_of_a_part_that_is_left_out_unasked_is_not_written_unasked(edit):
+    named = ("file.txt:3-9", "spell them", "--yes")
+    done = edit(*named, answers=["line two\nline 3\nline 4"], code=1)
+    assert "It leaves out lines 6 to 9." in str(done.exception)
+    assert Path("file.txt").read_text() == OLD
+
+
+def test_the_end_of_a_file_that_is_left_out_unasked_is_put_back(edit):
+    done = edit("file.txt", "spell 9", "--yes", answers=[NEW[: NEW.index("line 15")], ""])
+    assert "Kept: lines 16 to 20, which it left out unasked." in done.stderr
+    assert Path("file.txt").read_text() == f"{NEW}\n"
+
+
 def test_a_broken_edit_is_reported_in_whole_words_on_a_narrow_terminal(edit, monkeypatch):
     printed = io.StringIO()
     terminal = Console(file=printed, force_terminal=True, width=40)
@@ -342,6 +355,37 @@ def test_a_fragment_keeps_no_other_file_from_being_written(edit):
     )
     assert Path("file.txt").read_text() == OLD
     assert Path("other.txt").read_text() == f"{NEW}\n"
+
+
+LATIN = OLD.replace("line 0", "é").encode("latin-1")
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_being_written_and_checked(edit):
+    for name in ("latin.txt", "other.txt"):
+        Path(name).write_bytes(LATIN if name == "latin.txt" else OLD.encode())
+    named = ("file.txt", "latin.txt", "other.txt", "spell 9", "--yes", "--check")
+    new = NEW.replace("line 0", "é →")
+    done = edit(*named, "cat file.txt other.txt > seen; false", answers=[NEW, new, NEW], code=1)
+    assert Path("seen").read_text() == f"{NEW}\n" * 2
+    assert Path("latin.txt").read_bytes() == LATIN
+    _, _, aside = str(done.exception).rstrip(".").rpartition(" ")
+    assert Path(aside).read_text() == new
+    assert Path("file.txt").read_text() == Path("other.txt").read_text() == OLD
+
+
+def test_an_interrupt_names_what_was_written_and_not_checked(edit):
+    Path("other.txt").write_text(OLD)
+    keys = iter("y")
+
+    def getchar():
+        for key in keys:
+            return key
+        raise KeyboardInterrupt
+
+    named = ("file.txt", "other.txt", "spell 9", "--check", "touch run")
+    done = edit(*named, answers=[NEW, NEW], getchar=getchar, code=1)
+    assert "The check was not run on file.txt: touch run" in done.stderr
+    assert not Path("run").exists()
 
 
 def test_a_fragment_stays_one_until_it_is_edited(edit, editor):
