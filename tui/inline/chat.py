@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -165,6 +166,9 @@ class InlineChat:
                 await asyncio.to_thread(self.unsent.save)
 
     def _leave(self, number: int) -> None:
+        if self.busy and number == signal.SIGINT:
+            self.stop()
+            return
         self._exit_code = 128 + number
         self.prompt.leave()
 

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-from assistant.events import ModelInfo, Ready
+from assistant.events import Decoded, ModelInfo, Ready
 from assistant.session.events import InputRestored
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
+from models.errors import UsageError
+from tests.answer_stats import FIRST
 from tests.stored import ask
 from tui.chat.conversation.turn import when
 from tui.inline.chat import InlineChat, _named_in
@@ -57,3 +59,33 @@ async def test_conversations_are_listed_with_their_dates() -> None:
         store.create(f"Chat {number}")
     SlashCommands(chat, store).enter("/chats")
     assert "There are more than 20; /chats WORDS finds others." in chat.scrollback.finished()
+
+
+async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without() -> None:
+    chat, replies = InlineChat(Settings(), Store(None)), list[str]()
+    chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
+    for line in ("Yes ", "", "n", "What about this?", "/help"):
+        chat.on_reply = replies.append
+        commands.enter(line)
+        assert chat.on_reply is None
+    assert replies == ["y", "", "n", "", ""]
+    assert [record.content for record in chat.session.branch.records] == ["What about this?"]
+    assert "/chats" in chat.scrollback.finished()
+
+
+async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
+    chat = InlineChat(Settings(), Store(None))
+    chat.prompt, chat.on_reply = Mock(), Mock(side_effect=UsageError("It has changed."))
+    SlashCommands(chat, Store(None)).enter("y")
+    assert "It has changed." in chat.scrollback.finished()
+    chat.prompt.put.assert_not_called()
+
+
+async def test_another_conversation_has_no_figures_of_the_last_one() -> None:
+    chat = InlineChat(Settings(), store := Store(None))
+    chat.prompt, commands = Mock(), SlashCommands(chat, store)
+    chat.session.save_in(store)
+    chat.scrollback.show(Decoded((), (), 0, 70, FIRST))
+    assert chat.scrollback.status.last is not None
+    commands.enter("/new")
+    assert chat.scrollback.status.last is None
