@@ -1,5 +1,6 @@
 """`specchat --inline`: the chat in the terminal's own scrollback."""
 
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -180,7 +181,7 @@ def test_an_editor_has_the_terminal_and_its_text_is_sent(tmp_path: Path, slow: l
     editor.chmod(0o700)
     with inline(tmp_path, *slow, VISUAL=str(editor)) as terminal:
         terminal.go_on()
-        terminal.press("\x18\x05")  # Ctrl+X Ctrl+E
+        os.write(terminal.master, b"\xff\x18\x05")  # no text, then Ctrl+X Ctrl+E
         terminal.until(lambda _: opened.exists())
         while terminal.read(0):
             pass

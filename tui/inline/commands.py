@@ -215,7 +215,7 @@ class SlashCommands(Completer):
     def do_model(self, name: str) -> None:
         """[NAME]: answer with another model"""
         if name:
-            self._chat.start(self._chat.load(replace(self._chat.settings, target=name)))
+            self._chat.start(self._chat.load(name))
         elif self._chat.ready:
             self._note(str(self._chat.ready.target.path))
 

@@ -91,8 +91,17 @@ class InlineTerminal:
             enter(text)
             return True  # what it holds now stays
 
+        buffer = self._session.default_buffer
+        open_in_editor = buffer.open_in_editor
+
+        def edit(validate_and_handle: bool = False) -> asyncio.Task[None]:
+            # The name of a file may have bytes that are no text, which no editor would get.
+            buffer.text = buffer.text.encode("utf-8", "replace").decode()
+            return open_in_editor(validate_and_handle)
+
         # Enter and Ctrl+X Ctrl+E, the editor, call it; that of prompt_toolkit would leave the chat.
-        self._session.default_buffer.accept_handler = accept
+        buffer.accept_handler = accept
+        buffer.open_in_editor = edit  # type: ignore[method-assign]
         renderer = self._session.app.renderer
         self._session.app.before_render += lambda _: self._prepare()
         # prompt_toolkit has no event for erasing.

@@ -1,10 +1,14 @@
 """The inline chat without a terminal: attachments, and the list of conversations."""
 
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-from assistant.events import Decoded, ModelInfo, Ready
+from assistant.events import Decoded, Event, ModelInfo, Ready
 from assistant.session.events import InputRestored
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
@@ -89,3 +93,24 @@ async def test_another_conversation_has_no_figures_of_the_last_one() -> None:
     assert chat.scrollback.status.last is not None
     commands.enter("/new")
     assert chat.scrollback.status.last is None
+
+
+async def test_a_model_is_chosen_while_others_load_and_settings_change(monkeypatch: Any) -> None:
+    chat, may_end = InlineChat(Settings(), Store(None)), threading.Event()
+    chat.prompt = Mock()
+    await chat.load("nowhere")  # does not end the program, which has no model yet
+    assert "No model is called 'nowhere'." in chat.scrollback.finished()
+    monkeypatch.setattr(Settings, "setup", lambda _: (may_end.wait(), None))
+    monkeypatch.setattr(chat._engine, "do", lambda _: aiter_of())
+    loading = asyncio.create_task(chat.load("elsewhere"))
+    await asyncio.sleep(0)
+    chat.apply(replace(chat.settings, mode="ars"))
+    may_end.set()
+    await loading
+    assert (chat.settings.target, chat.settings.mode) == ("elsewhere", "ars")
+
+
+async def aiter_of(*events: Event) -> AsyncIterator[Event]:
+    """Yield events."""
+    for event in events:
+        yield event
