@@ -1,5 +1,6 @@
 """`specchat --inline`: the chat in the terminal's own scrollback."""
 
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -180,7 +181,7 @@ def test_an_editor_has_the_terminal_and_its_text_is_sent(tmp_path: Path, slow: l
     editor.chmod(0o700)
     with inline(tmp_path, *slow, VISUAL=str(editor)) as terminal:
         terminal.go_on()
-        terminal.press("\x18\x05")  # Ctrl+X Ctrl+E
+        os.write(terminal.master, b"\xff\x18\x05")  # no text, then Ctrl+X Ctrl+E
         terminal.until(lambda _: opened.exists())
         while terminal.read(0):
             pass
@@ -343,20 +344,34 @@ def test_no_conversation_is_opened_during_an_answer(tmp_path: Path, slow: list[s
         terminal.enter("/open 1", "› The question")
 
 
-def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
-    target = tiny.write(tmp_path / "long.gguf", n_ctx=8192, stops=False)
-    folder = tmp_path / "notes"
+@contextmanager
+def asked_about_a_call(home: Path) -> Iterator[Inline]:
+    """Open a conversation with a call that reads a file, which waits for approval."""
+    target = tiny.write(home / "long.gguf", n_ctx=8192, stops=False)
+    folder = home / "notes"
     folder.mkdir()
     (folder / "note.txt").write_text("the rent is due")
     call = ToolCall("files__read", f'{{"path": "{folder / "note.txt"}"}}', "1")
-    stored(tmp_path, "", calls=[call])
-    config = tmp_path / "home" / "config.toml"
-    config.write_text(f'[tools]\nfolders = ["{folder}"]\n')
+    stored(home, "", calls=[call])
+    (home / "home" / "config.toml").write_text(f'[tools]\nfolders = ["{folder}"]\n')
     arguments = ["--target", str(target), "--draft", "none", "--ctx", "8192", "--max-tokens", "5"]
-    with inline(tmp_path, *arguments) as terminal:
+    with inline(home, *arguments) as terminal:
         terminal.enter("/open 1", "Tool call: files__read", str(folder), "Run it?")
+        yield terminal
+
+
+def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
+    with asked_about_a_call(tmp_path) as terminal:
+        terminal.enter("/chats", "A chat")
         terminal.enter("y", "▸ complete: ", DONE)
         assert "the rent is due" in messages(tmp_path)[2].content
+
+
+def test_a_question_at_a_tool_call_refuses_it_and_is_answered(tmp_path: Path) -> None:
+    with asked_about_a_call(tmp_path) as terminal:
+        terminal.enter("What else?", "▸ stopped: ", "› What else?", DONE)
+        *_, call, question, _ = messages(tmp_path)
+        assert (call.state, question.content) == ("stopped", "What else?")
 
 
 def test_control_characters_are_shown_and_not_obeyed(tmp_path: Path, models: list[str]) -> None:
@@ -404,6 +419,17 @@ def test_a_failed_command_says_why_and_the_chat_continues(
         terminal.enter("Go on", "› Go on", DONE)
 
 
+def test_a_line_that_is_typed_before_the_prompt_is_there_is_sent(
+    tmp_path: Path, models: list[str]
+) -> None:
+    terminal = Inline(tmp_path, *models, "--max-tokens", "5")
+    try:
+        terminal.enter("Go on", "› Go on", DONE)
+        terminal.leave()
+    finally:
+        terminal.close()
+
+
 def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:
     with inline(tmp_path, *models, "--max-tokens", "30", TERM="dumb") as terminal:
         terminal.press("Go on\n")
@@ -413,6 +439,17 @@ def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]
             terminal.read()
         assert terminal.process.returncode == 0
         assert b"\x1b" not in terminal.seen
+
+
+def test_a_terminal_without_a_cursor_is_interrupted(tmp_path: Path, slow: list[str]) -> None:
+    with inline(tmp_path, *slow, TERM="dumb") as terminal:
+        terminal.enter("Go on", "› Go on")
+        terminal.press("\x03")
+        terminal.until(lambda screen: "stopped · " in screen or "Not answered: Go on" in screen)
+        terminal.press("\x03")
+        while terminal.process.poll() is None:
+            terminal.read()
+        assert terminal.process.returncode == 128 + signal.SIGINT
 
 
 @pytest.mark.parametrize(

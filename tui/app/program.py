@@ -75,6 +75,7 @@ class Program(App[None]):
     # A toast stands above the keys, and above the prompt.
     CSS = """
     Widget { scrollbar-size-vertical: 1; }
+    OptionList { min-width: 8; }  /* Textual 8.2.8 cannot wrap an option to no cells */
     ToastRack { margin: 0 0 1 0; overflow-y: hidden; }
     Toast { width: auto; max-width: 100%; padding: 0 1; margin: 0; }
     """

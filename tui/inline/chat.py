@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -131,17 +132,17 @@ class InlineChat:
         self._tasks.add(task)
         task.add_done_callback(ended)
 
-    async def load(self, settings: Settings | None = None) -> None:
-        """Load the models of the settings in force, or of others, which then apply.
+    async def load(self, target: str = "") -> None:
+        """Load the models of the settings in force, or with another target, which then applies.
 
         Raises:
-            SpecchatError: none are usable, and none were loaded before.
+            SpecchatError: those of the settings are not usable.
         """
         self.scrollback.show_status(activity=Activity("looking for the models", 0.0))
-        settings = settings or self.settings
+        change: dict[str, Any] = {"target": target} if target else {}
         try:
-            setup, no_draft = await asyncio.to_thread(settings.setup)
-            self.apply(settings)
+            setup, no_draft = await asyncio.to_thread(replace(self.settings, **change).setup)
+            self.apply(replace(self.settings, **change))  # others may have changed meanwhile
             self.session.requests.expect_model()
             async for event in self._engine.do(setup):
                 if isinstance(event, Failed):
@@ -149,7 +150,7 @@ class InlineChat:
                     raise ModelError("No model is loaded; /model NAME loads one.")
                 self._handle(event)
         except SpecchatError as error:
-            if self.ready is None:
+            if not target:
                 raise
             self.scrollback.show_status(activity=None)
             self.scrollback.note(str(error))
@@ -165,6 +166,9 @@ class InlineChat:
                 await asyncio.to_thread(self.unsent.save)
 
     def _leave(self, number: int) -> None:
+        if self.busy and number == signal.SIGINT:
+            self.stop()
+            return
         self._exit_code = 128 + number
         self.prompt.leave()
 

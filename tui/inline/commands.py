@@ -31,6 +31,8 @@ MAX_LISTED, HELP = 20, 24
 """Conversations that are listed and files that are offered; cells of a command in /help."""
 KEYS = "Esc or Ctrl+C stops an answer. Ctrl+J breaks a line. ↑ and Ctrl+R find old questions."
 DIFF = {"+": "$text-success", "-": "$text-error", " ": MUTED}
+REPLIES = ("", "y", "yes", "c", "a", "n", "no")
+"""The lines that reply to a question of the program; any other means no, and then what it says."""
 
 
 class SlashCommands(Completer):
@@ -48,13 +50,17 @@ class SlashCommands(Completer):
         """The commands, in the order of /help."""
 
     def enter(self, text: str) -> None:
-        """Handle a line: a command, a reply to a question of the program, or a user's question."""
+        """Handle a line: a reply to a question of the program, a command, or a user's question."""
         name, _, rest = text.strip().partition(" ")
+        on_reply, is_reply = self._chat.on_reply, text.strip().lower() in REPLIES
+        is_reply &= on_reply is not None
         try:
-            if self._chat.on_reply is not None:
-                on_reply, self._chat.on_reply = self._chat.on_reply, None
-                on_reply(text)
-            elif name.startswith("/") and name[1:] in self.names:
+            if on_reply is not None and (is_reply or self._session.tool_loop.pending is None):
+                self._chat.on_reply = None
+                on_reply(name[:1].lower() if is_reply else "")
+            if is_reply:
+                return
+            if name.startswith("/") and name[1:] in self.names:
                 getattr(self, f"do_{name[1:]}")(rest.strip())
             elif name.startswith("/") and name[1:].isalpha():
                 raise UsageError(f"There is no {name}; /help lists the commands.")
@@ -64,7 +70,7 @@ class SlashCommands(Completer):
                 self._chat.unsent.submit_next()
         except SpecchatError as error:
             self._note(str(error), NOTE)
-            if not name.startswith("/"):
+            if not (is_reply or name.startswith("/")):
                 self._chat.prompt.put(text)
 
     def _note(self, text: str, style: str = MUTED) -> None:
@@ -146,7 +152,7 @@ class SlashCommands(Completer):
         self._note("Write it? y: yes, Enter: no")
 
         def on_reply(text: str) -> None:
-            if text.strip().lower() != "y":
+            if text != "y":
                 self._note("Not written.")
                 return
             change.write(self._chat.settings.save)
@@ -209,7 +215,7 @@ class SlashCommands(Completer):
     def do_model(self, name: str) -> None:
         """[NAME]: answer with another model"""
         if name:
-            self._chat.start(self._chat.load(replace(self._chat.settings, target=name)))
+            self._chat.start(self._chat.load(name))
         elif self._chat.ready:
             self._note(str(self._chat.ready.target.path))
 

@@ -157,6 +157,8 @@ class Scrollback:
                 self.show_status(activity=self._progress.describe(event))
             case Decoded():
                 self._show_round(event)
+            case events.PathShown():
+                self.show_status(last=None)
             case events.Added(record) if record.role == "user":
                 self._show_question(record)
             case events.Added(record) | events.Changed(record) if record.role == "tool":

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterable
@@ -52,7 +53,7 @@ class InlineTerminal:
         prompts: Iterable[str],
         vi: bool,
     ) -> None:
-        self._chat, self._scrollback = chat, chat.scrollback
+        self._chat, self._enter, self._scrollback = chat, enter, chat.scrollback
         self._lines, self._columns = list[str](), 0  # drawn above the prompt, and at which width
         self._is_due = self._is_over = False
         history = InMemoryHistory([*prompts])
@@ -90,8 +91,17 @@ class InlineTerminal:
             enter(text)
             return True  # what it holds now stays
 
+        buffer = self._session.default_buffer
+        open_in_editor = buffer.open_in_editor
+
+        def edit(validate_and_handle: bool = False) -> asyncio.Task[None]:
+            # The name of a file may have bytes that are no text, which no editor would get.
+            buffer.text = buffer.text.encode("utf-8", "replace").decode()
+            return open_in_editor(validate_and_handle)
+
         # Enter and Ctrl+X Ctrl+E, the editor, call it; that of prompt_toolkit would leave the chat.
-        self._session.default_buffer.accept_handler = accept
+        buffer.accept_handler = accept
+        buffer.open_in_editor = edit  # type: ignore[method-assign]
         renderer = self._session.app.renderer
         self._session.app.before_render += lambda _: self._prepare()
         # prompt_toolkit has no event for erasing.
@@ -101,6 +111,11 @@ class InlineTerminal:
         """Read what is typed until the user leaves."""
         with suppress(EOFError):
             if not self._is_over:
+                early = ""  # until now the terminal has made line breaks of Enter
+                while select.select([0], [], [], 0)[0] and (line := _line()):
+                    early += line
+                if early.strip():
+                    self._enter(early.rstrip("\n"))
                 default = self.text()  # which was restored
                 await self._session.prompt_async(default=default, set_exception_handler=False)
 
@@ -221,23 +236,30 @@ class PlainTerminal:
     """Read and print lines only, on a terminal whose cursor cannot be moved."""
 
     def __init__(self, chat: InlineChat, enter: Callable[[str], None]) -> None:
-        self._chat, self._enter, self._is_over = chat, enter, False
+        self._chat, self._enter = chat, enter
+        self._is_over, self._wake = False, asyncio.Event()
 
     async def run(self) -> None:
         """Read lines until the input ends, and wait for the answer to each."""
+        loop = asyncio.get_running_loop()
         while not self._is_over:
             self.refresh()
-            try:
-                text = await asyncio.to_thread(input, PROMPT)
-            except EOFError:
+            print(PROMPT, end="", flush=True)
+            # Not `input` on a thread, which nothing can end.
+            loop.add_reader(0, self._wake.set)
+            await self._wake.wait()
+            loop.remove_reader(0)
+            self._wake.clear()
+            if self._is_over or not (text := _line()):
                 return
-            self._enter(text)
-            while self._chat.busy:
+            self._enter(text.removesuffix("\n"))
+            while self._chat.busy and not self._is_over:
                 await asyncio.sleep(PERIOD_S)
 
     def leave(self) -> None:
         """Have `run` return."""
         self._is_over = True
+        self._wake.set()
 
     def refresh(self) -> None:
         """Print the finished text."""
@@ -257,6 +279,13 @@ class PlainTerminal:
 
     def copy(self, text: str) -> None:
         """Do nothing: such a terminal has no clipboard."""
+
+
+def _line() -> str:
+    """Return the next line of a terminal that is not raw; nothing at the end of the input."""
+    with suppress(OSError):  # the terminal is gone
+        return os.read(0, 4096).decode("utf-8", "replace")
+    return ""
 
 
 def _depth() -> ColorDepth:

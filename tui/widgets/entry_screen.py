@@ -1,6 +1,6 @@
 """Text entry: a text area, an input line, and a dialog that asks for a text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -58,6 +58,21 @@ class TextEntry(TextArea):
             self.replace(event.character, *self.selection, maintain_selection_offset=False)
         event.stop()
         event.prevent_default()
+
+    def undo(self) -> None:
+        """Undo the last edit."""
+        self._leave_lines(self.history.undo_stack)
+        super().undo()
+
+    def redo(self) -> None:
+        """Redo the edit that was undone last."""
+        self._leave_lines(self.history.redo_stack)
+        super().redo()
+
+    def _leave_lines(self, edits: Sized) -> None:
+        """Move the cursor to the first line: Textual 8.2.8 looks for its line once it is gone."""
+        if edits:
+            self.move_cursor((0, 0))
 
     def get_cursor_left_location(self) -> Location:
         """Return the location one grapheme to the left."""

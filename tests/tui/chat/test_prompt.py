@@ -139,6 +139,24 @@ async def test_short_pastes_are_edited_and_command_no_terminal() -> None:
 # What survives
 
 
+async def test_more_lines_than_the_prompt_shows_are_undone_and_redone() -> None:
+    lines = "\n".join(map(str, range(20)))
+    async with at_the_prompt() as typist:
+        editor = typist.prompt.editor
+        await typist.paste(lines)
+        assert editor.show_vertical_scrollbar
+        await typist.pilot.press("ctrl+z")
+        assert typist.prompt.text == ""
+        await typist.pilot.press("super+y")
+        assert (typist.prompt.text, editor.cursor_location) == (lines, (19, 2))
+        editor.select_all()
+        await typist.pilot.press("delete", "ctrl+z")
+        assert typist.prompt.text == lines
+        editor.move_cursor((19, 0))
+        await typist.pilot.press("ctrl+shift+z")
+        assert typist.prompt.text == ""
+
+
 async def test_unfinished_input_survives_a_restart() -> None:
     async with at_the_prompt() as typist:
         await typist.type("half a sen")

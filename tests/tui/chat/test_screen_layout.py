@@ -105,3 +105,13 @@ async def test_keys_of_a_screen_that_is_closed_are_left_alone(pair: Pair) -> Non
         line.bindings_changed(chat.screen)
         await line.remove()
         await line.recompose()
+
+
+async def test_lists_that_found_nothing_are_painted_at_any_width(pair: Pair) -> None:
+    async with open_chat(*pair, size=(60, 20)) as chat:
+        for keys in (("@", *"zzqq"), ("f5", *"zzqq")):
+            await chat.pilot.press(*keys)
+            for width in (*range(12, 0, -1), 60):
+                await chat.pilot.resize_terminal(width, 20)
+                await chat.pilot.press("q", "backspace")
+                assert chat.app.screen.size.width == width

@@ -1,14 +1,20 @@
 """The inline chat without a terminal: attachments, and the list of conversations."""
 
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-from assistant.events import ModelInfo, Ready
+from assistant.events import Decoded, Event, ModelInfo, Ready
 from assistant.session.events import InputRestored
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
+from models.errors import UsageError
+from tests.answer_stats import FIRST
 from tests.stored import ask
 from tui.chat.conversation.turn import when
 from tui.inline.chat import InlineChat, _named_in
@@ -57,3 +63,54 @@ async def test_conversations_are_listed_with_their_dates() -> None:
         store.create(f"Chat {number}")
     SlashCommands(chat, store).enter("/chats")
     assert "There are more than 20; /chats WORDS finds others." in chat.scrollback.finished()
+
+
+async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without() -> None:
+    chat, replies = InlineChat(Settings(), Store(None)), list[str]()
+    chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
+    for line in ("Yes ", "", "n", "What about this?", "/help"):
+        chat.on_reply = replies.append
+        commands.enter(line)
+        assert chat.on_reply is None
+    assert replies == ["y", "", "n", "", ""]
+    assert [record.content for record in chat.session.branch.records] == ["What about this?"]
+    assert "/chats" in chat.scrollback.finished()
+
+
+async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
+    chat = InlineChat(Settings(), Store(None))
+    chat.prompt, chat.on_reply = Mock(), Mock(side_effect=UsageError("It has changed."))
+    SlashCommands(chat, Store(None)).enter("y")
+    assert "It has changed." in chat.scrollback.finished()
+    chat.prompt.put.assert_not_called()
+
+
+async def test_another_conversation_has_no_figures_of_the_last_one() -> None:
+    chat = InlineChat(Settings(), store := Store(None))
+    chat.prompt, commands = Mock(), SlashCommands(chat, store)
+    chat.session.save_in(store)
+    chat.scrollback.show(Decoded((), (), 0, 70, FIRST))
+    assert chat.scrollback.status.last is not None
+    commands.enter("/new")
+    assert chat.scrollback.status.last is None
+
+
+async def test_a_model_is_chosen_while_others_load_and_settings_change(monkeypatch: Any) -> None:
+    chat, may_end = InlineChat(Settings(), Store(None)), threading.Event()
+    chat.prompt = Mock()
+    await chat.load("nowhere")  # does not end the program, which has no model yet
+    assert "No model is called 'nowhere'." in chat.scrollback.finished()
+    monkeypatch.setattr(Settings, "setup", lambda _: (may_end.wait(), None))
+    monkeypatch.setattr(chat._engine, "do", lambda _: aiter_of())
+    loading = asyncio.create_task(chat.load("elsewhere"))
+    await asyncio.sleep(0)
+    chat.apply(replace(chat.settings, mode="ars"))
+    may_end.set()
+    await loading
+    assert (chat.settings.target, chat.settings.mode) == ("elsewhere", "ars")
+
+
+async def aiter_of(*events: Event) -> AsyncIterator[Event]:
+    """Yield events."""
+    for event in events:
+        yield event
