@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -18,7 +18,6 @@ from assistant.session.attachments import ReadingLimits, read
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
-from assistant.session.tool_loop import Decision
 from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
@@ -36,8 +35,6 @@ from tui.widgets.lines import MUTED
 
 SAVE_EVERY_S = 1.0
 WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
-ALLOW: dict[str, Decision] = {"y": "once", "c": "conversation", "a": "always"}
-"""The decisions on a tool call by the letter that is typed; any other line refuses it."""
 
 
 class _Prompt(Protocol):
@@ -63,8 +60,6 @@ class InlineChat:
         self.queued: tuple[Unsent, ...] = ()
         """The questions that wait for the end of an answer."""
         self.ready: Ready | None = None
-        self.on_reply: Callable[[str], None] | None = None
-        """Handles the next line, if it replies to a question of the program."""
         self._engine = EngineProcess()
         self.session = ChatSession(
             self._handle,
@@ -177,7 +172,7 @@ class InlineChat:
     @property
     def busy(self) -> bool:
         """Whether an answer or a tool call is under way."""
-        return not self.session.idle and self.on_reply is None
+        return not self.session.idle
 
     def stop(self) -> None:
         """Stop the answer or the tool call; queued questions go back into the prompt."""
@@ -255,18 +250,11 @@ class InlineChat:
                 self.insert(Unsent(text, attachments))
             case events.PathShown():
                 self.unsent.switch()
-            case events.ApprovalRequested():
-                self.on_reply = self._resolve_approval
-            case events.ApprovalClosed():
-                self.on_reply = None
             case events.NeedsModel():
                 self.session.withdraw()
                 self.scrollback.note("No model is loaded; /model NAME loads one.")
             case events.FullyAnswered():
                 self.unsent.submit_next()
-
-    def _resolve_approval(self, text: str) -> None:
-        self.session.tool_loop.resolve_approval(ALLOW.get(text.strip().lower(), "refuse"))
 
 
 def attachment_of(name: str) -> Attachment:
