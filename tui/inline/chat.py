@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
-from assistant.request import Constraint, Request
+from assistant.request import Constraint
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits, read
 from assistant.session.chat_session import ChatSession
@@ -66,7 +66,7 @@ class InlineChat:
             self._engine.do,
             self.start,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
-            make_request=self._make_request,
+            make_request=lambda: replace(self.settings.request(), constraint=self.constraint),
             folders=FolderRetriever(self._handle, lambda: self.settings),
         )
         self.unsent = UnsentText(self, self.session)
@@ -212,9 +212,6 @@ class InlineChat:
         shown.show_status(mode=settings.mode)
         stream = self.session.requests.stream
         stream.update(settings.mode, settings.lookahead, settings.sampling)
-
-    def _make_request(self) -> Request:
-        return replace(self.settings.request(), constraint=self.constraint)
 
     # The prompt, for `UnsentText`
 
