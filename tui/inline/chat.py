@@ -131,7 +131,7 @@ class InlineChat:
         """Load the models of the settings in force, or with another target, which then applies.
 
         Raises:
-            SpecchatError: those of the settings are not usable.
+            SpecchatError: those of the settings are not usable, and none were loaded before.
         """
         self.scrollback.show_status(activity=Activity("looking for the models", 0.0))
         change: dict[str, Any] = {"target": target} if target else {}
@@ -145,7 +145,7 @@ class InlineChat:
                     raise ModelError("No model is loaded; /model NAME loads one.")
                 self._handle(event)
         except SpecchatError as error:
-            if not target:
+            if not (target or self.ready):
                 raise
             self.scrollback.show_status(activity=None)
             self.scrollback.note(str(error))
