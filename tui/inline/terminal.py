@@ -109,13 +109,13 @@ class InlineTerminal:
 
     async def run(self) -> None:
         """Read what is typed until the user leaves."""
+        early = ""  # until now the terminal has made line breaks of Enter
+        while select.select([0], [], [], 0)[0] and (line := _line()):
+            early += line
+        if early.strip():
+            self._enter(early.rstrip("\n"))
         with suppress(EOFError):
             if not self._is_over:
-                early = ""  # until now the terminal has made line breaks of Enter
-                while select.select([0], [], [], 0)[0] and (line := _line()):
-                    early += line
-                if early.strip():
-                    self._enter(early.rstrip("\n"))
                 default = self.text()  # which was restored
                 await self._session.prompt_async(default=default, set_exception_handler=False)
 
