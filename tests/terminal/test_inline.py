@@ -428,6 +428,12 @@ def test_a_line_that_is_typed_before_the_prompt_is_there_is_sent(
         terminal.leave()
     finally:
         terminal.close()
+    terminal = Inline(tmp_path, *models)
+    try:
+        terminal.press("/quit\r")
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
 
 
 def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:

@@ -125,7 +125,7 @@ class ChatList(Vertical):
         self.hint.update("" if listing.rows else NOT_FOUND if search else NO_CHATS)
         self.hint.display = not listing.rows
         self.refresh_bindings()
-        if opens:
+        if opens and listing.rows:
             self.rows.focus()
             self.rows.action_choose()
 
@@ -140,7 +140,7 @@ class ChatList(Vertical):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer keys by focus: while the user types a search, what edits text edits the search."""
         if action == "list":
-            return self.search.has_focus
+            return self.search.has_focus and bool(self.rows.listing.rows)
         if action == "act":
             there = self._deleted if parameters[0] == "undo" else self.rows.chosen
             here = self.rows.has_focus or parameters[0] in ("rename", "pin")

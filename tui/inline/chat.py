@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -12,13 +12,12 @@ from typing import Any, Protocol
 
 from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
-from assistant.request import Constraint, Request
+from assistant.request import Constraint
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits, read
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
-from assistant.session.tool_loop import Decision
 from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
@@ -36,8 +35,6 @@ from tui.widgets.lines import MUTED
 
 SAVE_EVERY_S = 1.0
 WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
-ALLOW: dict[str, Decision] = {"y": "once", "c": "conversation", "a": "always"}
-"""The decisions on a tool call by the letter that is typed; any other line refuses it."""
 
 
 class _Prompt(Protocol):
@@ -63,15 +60,13 @@ class InlineChat:
         self.queued: tuple[Unsent, ...] = ()
         """The questions that wait for the end of an answer."""
         self.ready: Ready | None = None
-        self.on_reply: Callable[[str], None] | None = None
-        """Handles the next line, if it replies to a question of the program."""
         self._engine = EngineProcess()
         self.session = ChatSession(
             self._handle,
             self._engine.do,
             self.start,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
-            make_request=self._make_request,
+            make_request=lambda: replace(self.settings.request(), constraint=self.constraint),
             folders=FolderRetriever(self._handle, lambda: self.settings),
         )
         self.unsent = UnsentText(self, self.session)
@@ -136,7 +131,7 @@ class InlineChat:
         """Load the models of the settings in force, or with another target, which then applies.
 
         Raises:
-            SpecchatError: those of the settings are not usable.
+            SpecchatError: those of the settings are not usable, and none were loaded before.
         """
         self.scrollback.show_status(activity=Activity("looking for the models", 0.0))
         change: dict[str, Any] = {"target": target} if target else {}
@@ -150,7 +145,7 @@ class InlineChat:
                     raise ModelError("No model is loaded; /model NAME loads one.")
                 self._handle(event)
         except SpecchatError as error:
-            if not target:
+            if not (target or self.ready):
                 raise
             self.scrollback.show_status(activity=None)
             self.scrollback.note(str(error))
@@ -177,7 +172,7 @@ class InlineChat:
     @property
     def busy(self) -> bool:
         """Whether an answer or a tool call is under way."""
-        return not self.session.idle and self.on_reply is None
+        return not self.session.idle
 
     def stop(self) -> None:
         """Stop the answer or the tool call; queued questions go back into the prompt."""
@@ -218,9 +213,6 @@ class InlineChat:
         stream = self.session.requests.stream
         stream.update(settings.mode, settings.lookahead, settings.sampling)
 
-    def _make_request(self) -> Request:
-        return replace(self.settings.request(), constraint=self.constraint)
-
     # The prompt, for `UnsentText`
 
     @property
@@ -255,18 +247,11 @@ class InlineChat:
                 self.insert(Unsent(text, attachments))
             case events.PathShown():
                 self.unsent.switch()
-            case events.ApprovalRequested():
-                self.on_reply = self._resolve_approval
-            case events.ApprovalClosed():
-                self.on_reply = None
             case events.NeedsModel():
                 self.session.withdraw()
                 self.scrollback.note("No model is loaded; /model NAME loads one.")
             case events.FullyAnswered():
                 self.unsent.submit_next()
-
-    def _resolve_approval(self, text: str) -> None:
-        self.session.tool_loop.resolve_approval(ALLOW.get(text.strip().lower(), "refuse"))
 
 
 def attachment_of(name: str) -> Attachment:

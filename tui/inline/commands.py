@@ -13,6 +13,7 @@ from prompt_toolkit.document import Document
 from assistant.edit.answer_change import AnswerChange, answer_change
 from assistant.request import Constraint, ConstraintKind
 from assistant.session.attachments import read
+from assistant.session.tool_loop import Decision
 from assistant.store.store import Store
 from assistant.store.values import StoredMessage
 from models.errors import SpecchatError, UsageError
@@ -31,7 +32,10 @@ MAX_LISTED, HELP = 20, 24
 """Conversations that are listed and files that are offered; cells of a command in /help."""
 KEYS = "Esc or Ctrl+C stops an answer. Ctrl+J breaks a line. ↑ and Ctrl+R find old questions."
 DIFF = {"+": "$text-success", "-": "$text-error", " ": MUTED}
-REPLIES = ("", "y", "yes", "c", "a", "n", "no")
+REPLIES: dict[str, Decision] = {
+    "y": "once", "yes": "once", "c": "conversation", "a": "always",
+    "": "refuse", "n": "refuse", "no": "refuse",
+}  # fmt: skip
 """The lines that reply to a question of the program; any other means no, and then what it says."""
 
 
@@ -44,6 +48,7 @@ class SlashCommands(Completer):
     def __init__(self, chat: InlineChat, store: Store) -> None:
         self._chat, self._session, self._store = chat, chat.session, store
         self._branch = chat.session.branch
+        self._change: AnswerChange | None = None  # is shown, and waits for a reply
         self._undo: list[AnswerChange] = []  # changes that were written
         self._known: tuple[str, ...] = ()  # the files below the folder
         self.names = [name[3:] for name in vars(type(self)) if name.startswith("do_")]
@@ -52,15 +57,17 @@ class SlashCommands(Completer):
     def enter(self, text: str) -> None:
         """Handle a line: a reply to a question of the program, a command, or a user's question."""
         name, _, rest = text.strip().partition(" ")
-        on_reply, is_reply = self._chat.on_reply, text.strip().lower() in REPLIES
-        is_reply &= on_reply is not None
+        decision, tool_loop = REPLIES.get(text.strip().lower()), self._session.tool_loop
+        change, self._change = self._change, None
+        is_reply = decision is not None and bool(change or tool_loop.pending)
         try:
-            if on_reply is not None and (is_reply or self._session.tool_loop.pending is None):
-                self._chat.on_reply = None
-                on_reply(name[:1].lower() if is_reply else "")
+            if change is not None:
+                self._write(change) if decision == "once" else self._note("Not written.")
+            elif decision and tool_loop.pending:
+                tool_loop.resolve_approval(decision)
             if is_reply:
-                return
-            if name.startswith("/") and name[1:] in self.names:
+                pass
+            elif name.startswith("/") and name[1:] in self.names:
                 getattr(self, f"do_{name[1:]}")(rest.strip())
             elif name.startswith("/") and name[1:].isalpha():
                 raise UsageError(f"There is no {name}; /help lists the commands.")
@@ -150,17 +157,13 @@ class SlashCommands(Completer):
         for warning in change.warnings:
             self._note(warning, NOTE)
         self._note("Write it? y: yes, Enter: no")
+        self._change = change
 
-        def on_reply(text: str) -> None:
-            if text != "y":
-                self._note("Not written.")
-                return
-            change.write(self._chat.settings.save)
-            self._undo.append(change)
-            self._note(f"Written: {one_line(change.name)}.")
-            self._chat.attach(read(change.file.path, change.name))
-
-        self._chat.on_reply = on_reply
+    def _write(self, change: AnswerChange) -> None:
+        change.write(self._chat.settings.save)
+        self._undo.append(change)
+        self._note(f"Written: {one_line(change.name)}.")
+        self._chat.attach(read(change.file.path, change.name))
 
     def do_undo(self, _: str) -> None:
         """: take back the last /apply"""

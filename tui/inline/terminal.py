@@ -68,7 +68,7 @@ class InlineTerminal:
             return typed.startswith("/") or "@" in typed
 
         self._session: PromptSession[str] = PromptSession(
-            self._message,
+            lambda: ANSI("".join(f"{line}\n" for line in self._lines) + PROMPT),
             multiline=True,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             completer=completer,
@@ -109,13 +109,13 @@ class InlineTerminal:
 
     async def run(self) -> None:
         """Read what is typed until the user leaves."""
+        early = ""  # until now the terminal has made line breaks of Enter
+        while select.select([0], [], [], 0)[0] and (line := _line()):
+            early += line
+        if early.strip():
+            self._enter(early.rstrip("\n"))
         with suppress(EOFError):
             if not self._is_over:
-                early = ""  # until now the terminal has made line breaks of Enter
-                while select.select([0], [], [], 0)[0] and (line := _line()):
-                    early += line
-                if early.strip():
-                    self._enter(early.rstrip("\n"))
                 default = self.text()  # which was restored
                 await self._session.prompt_async(default=default, set_exception_handler=False)
 
@@ -165,9 +165,6 @@ class InlineTerminal:
         else:
             self._follow_wrapping()
         self._lines, self._columns = lines, app.output.get_size().columns
-
-    def _message(self) -> ANSI:
-        return ANSI("".join(f"{line}\n" for line in self._lines) + PROMPT)
 
     def _open_lines(self) -> list[str]:
         """Return the lines above the prompt: as many unfinished lines as fit, and the status."""

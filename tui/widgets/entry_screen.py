@@ -1,6 +1,6 @@
 """Text entry: a text area, an input line, and a dialog that asks for a text."""
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,18 +61,15 @@ class TextEntry(TextArea):
 
     def undo(self) -> None:
         """Undo the last edit."""
-        self._leave_lines(self.history.undo_stack)
+        if self.history.undo_stack:
+            self.move_cursor((0, 0))  # Textual 8.2.8 looks for the cursor's line once it is gone
         super().undo()
 
     def redo(self) -> None:
         """Redo the edit that was undone last."""
-        self._leave_lines(self.history.redo_stack)
-        super().redo()
-
-    def _leave_lines(self, edits: Sized) -> None:
-        """Move the cursor to the first line: Textual 8.2.8 looks for its line once it is gone."""
-        if edits:
+        if self.history.redo_stack:
             self.move_cursor((0, 0))
+        super().redo()
 
     def get_cursor_left_location(self) -> Location:
         """Return the location one grapheme to the left."""

@@ -89,6 +89,20 @@ async def test_the_first_line_of_a_call_is_visible_on_a_small_screen(endless: Pa
         await chat.until(lambda: view.region.y <= turn.region.y < view.region.bottom)
 
 
+async def test_a_size_that_changes_leaves_a_reader_above_a_call_alone(endless: Path) -> None:
+    async with open_calling(endless, size=(30, 10)) as chat:
+        await chat.call((READ,))
+        view = chat.screen.conversation
+        await chat.until(lambda: view.scroll_y > 0)
+        chat.prompt.focus()
+        await chat.press("ctrl+home")
+        await chat.until(lambda: view.scroll_y == 0)
+        for width in (40, 30):
+            await chat.pilot.resize_terminal(width, 10)
+            await chat.pilot.pause(0.2)
+            assert view.scroll_y == 0
+
+
 async def test_the_line_of_a_failed_call_has_the_reason(endless: Path) -> None:
     async with open_calling(endless) as chat:
         chat.box.result = tool_result("It broke.\nBadly.", failed=True)

@@ -66,21 +66,28 @@ async def test_conversations_are_listed_with_their_dates() -> None:
 
 
 async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without() -> None:
-    chat, replies = InlineChat(Settings(), Store(None)), list[str]()
+    chat = InlineChat(Settings(), Store(None))
     chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
+    written = list[str]()
     for line in ("Yes ", "", "n", "What about this?", "/help"):
-        chat.on_reply = replies.append
+        commands._change = Mock(file=Mock(path=Path(__file__)))
+        commands._change.name = "a.py"
+        commands._change.write = lambda _, line=line: written.append(line)
         commands.enter(line)
-        assert chat.on_reply is None
-    assert replies == ["y", "", "n", "", ""]
+        assert commands._change is None
+    assert written == ["Yes "]
     assert [record.content for record in chat.session.branch.records] == ["What about this?"]
-    assert "/chats" in chat.scrollback.finished()
+    shown = chat.scrollback.finished()
+    assert shown.count("Not written.") == 4
+    assert "/chats" in shown
 
 
 async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
     chat = InlineChat(Settings(), Store(None))
-    chat.prompt, chat.on_reply = Mock(), Mock(side_effect=UsageError("It has changed."))
-    SlashCommands(chat, Store(None)).enter("y")
+    chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
+    commands._change = Mock()
+    commands._change.write.side_effect = UsageError("It has changed.")
+    commands.enter("y")
     assert "It has changed." in chat.scrollback.finished()
     chat.prompt.put.assert_not_called()
 

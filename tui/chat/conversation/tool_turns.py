@@ -9,12 +9,14 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
+from textual.widget import Widget
 from textual.widgets import Static
 
 from assistant.request import ToolCall
 from assistant.session.tool_loop import Decision
 from assistant.store.values import StoredMessage
 from assistant.tools.values import OfferedTool
+from tui.app.textual_private import follows_end
 from tui.chat.conversation.turn import Turn, Verb, shorten, turns_in
 from tui.labels import TO_MESSAGES, access, arguments, call_parts, counted
 from tui.safe import safe
@@ -165,8 +167,9 @@ class ApprovalTurn(Turn, inherit_bindings=False):
         yield self._keys
 
     def on_resize(self) -> None:
-        """Scroll its first line into view."""
-        self.scroll_visible(animate=False, top=True, force=True, immediate=True)
+        """Scroll its first line into view, unless the keys and the reader are elsewhere."""
+        if self.has_focus or (isinstance(self.parent, Widget) and follows_end(self.parent)):
+            self.scroll_visible(animate=False, top=True, force=True, immediate=True)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show the keys that work now."""
