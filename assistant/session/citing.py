@@ -88,10 +88,10 @@ def before_question(
     Args:
         hits: the passages, best first, without numbers.
         path: the messages before the question.
-        n_ctx: the tokens of the context. Half of it is never dropped from a long conversation.
+        n_ctx: the tokens of the context, which decides what is never dropped from the path.
     """
     present = {
-        (known.name, known.text): known for known in passages_of(latest(path, n_ctx // 2)).values()
+        (known.name, known.text): known for known in passages_of(latest(path, n_ctx)).values()
     }
     new: list[Attachment] = []
     known: list[Attachment] = []
