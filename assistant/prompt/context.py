@@ -1,7 +1,7 @@
 """The context budget: count tokens, and drop the turns that do not fit."""
 
 from collections.abc import Callable, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 
 from assistant.request import Message
 from models.errors import ContextFull
@@ -52,8 +52,6 @@ def drop_oversized(
             f"is room for {budget:,}. {advice}."
         )
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
-    if not dropped:
-        return messages, 0
     return _without(head, turns, dropped), dropped
 
 
@@ -126,9 +124,7 @@ def _without(
     head: Sequence[Message], turns: Sequence[Sequence[Message]], dropped: int
 ) -> list[Message]:
     """Return a conversation without its first turns, but with their system messages."""
-    dropped_turns = (message for turn in turns[:dropped] for message in turn)
-    kept_turns = (message for turn in turns[dropped:] for message in turn)
-    return [*head, *filter(_is_system, dropped_turns), *kept_turns]
+    return [*head, *filter(_is_system, chain(*turns[:dropped])), *chain(*turns[dropped:])]
 
 
 def _first_turn(sizes: Sequence[int], budget: int) -> int:

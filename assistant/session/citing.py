@@ -90,9 +90,8 @@ def before_question(
         path: the messages before the question.
         n_ctx: the tokens of the context, which decides what is never dropped from the path.
     """
-    present = {
-        (known.name, known.text): known for known in passages_of(latest(path, n_ctx)).values()
-    }
+    seen = passages_of(latest(path, n_ctx)).values()
+    present = {(passage.name, passage.text): passage for passage in seen}
     new: list[Attachment] = []
     known: list[Attachment] = []
     for hit in hits:

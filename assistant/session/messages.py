@@ -37,8 +37,7 @@ WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
 _UNCHANGED = "{} is unchanged, see above."
 BYTES_PER_TOKEN = 4
 """The usual size of a token in UTF-8."""
-_PIECES = re.compile(r"[A-Z]?[a-z]{1,4}|[^\sa-z]|\n")
-"""What may be a token; letters of more than two bytes may take another."""
+_PIECES = re.compile(r"[A-Z]?[a-z]{1,4}|[^\sa-z]|\n")  # what may be a token
 ECHO = "<tools>"
 """The beginning of an answer that only repeats the description of the tools."""
 
@@ -188,7 +187,7 @@ def tokens(text: str) -> int:
 
 
 def _most_tokens(text: str) -> int:
-    """Return about how many tokens a text has at most."""
+    """Return about how many tokens a text has at most: rare letters may have one a byte or two."""
     return len(_PIECES.findall(text)) + (len(text.encode("utf-8", "replace")) - len(text)) // 2
 
 
