@@ -105,8 +105,10 @@ class PromptCache:
 
     def _restore(self, snapshots: "Snapshots", tokens: Sequence[int]) -> None:
         """Restore the snapshot with the longest usable prefix of a prompt, if it spares enough."""
-        found = ((self._spared(other.tokens, tokens), other.name) for other in snapshots.find())
-        spared, name = max(found, default=(0, ""))
+        usable = (
+            (self._spared(snapshot.tokens, tokens), snapshot.name) for snapshot in snapshots.find()
+        )
+        spared, name = max(usable, default=(0, ""))
         if spared < self._model.cached(tokens) + MIN_TOKENS_SAVED:
             return
         try:
