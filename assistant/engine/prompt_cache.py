@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from models.base import common_prefix
 
 if TYPE_CHECKING:  # toys need no native library, and what is not stored no snapshots
-    from models.files.snapshots import FoundSnapshot, Snapshots
+    from models.files.snapshots import Snapshots
     from models.native.model import NativeModel
 
 LONG_S = 2.0
@@ -105,17 +105,16 @@ class PromptCache:
 
     def _restore(self, snapshots: "Snapshots", tokens: Sequence[int]) -> None:
         """Restore the snapshot with the longest usable prefix of a prompt, if it spares enough."""
-
-        def spared(snapshot: "FoundSnapshot") -> int:
-            return self._spared(snapshot.tokens, tokens)
-
-        best = max(snapshots.find(), key=spared, default=None)
-        if best is None or spared(best) < self._model.cached(tokens) + MIN_TOKENS_SAVED:
+        usable = (
+            (self._spared(snapshot.tokens, tokens), snapshot.name) for snapshot in snapshots.find()
+        )
+        spared, name = max(usable, default=(0, ""))
+        if spared < self._model.cached(tokens) + MIN_TOKENS_SAVED:
             return
         try:
-            cached, state = snapshots.read(best.name)
+            cached, state = snapshots.read(name)
         except ValueError:
-            snapshots.remove(best.name)
+            snapshots.remove(name)
         else:
             if self._model.restore(cached, state):
                 self._saved = tuple(cached)

@@ -52,8 +52,6 @@ def drop_oversized(
             f"is room for {budget:,}. {advice}."
         )
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
-    if not dropped:
-        return messages, 0
     return _without(head, turns, dropped), dropped
 
 

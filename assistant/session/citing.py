@@ -88,11 +88,10 @@ def before_question(
     Args:
         hits: the passages, best first, without numbers.
         path: the messages before the question.
-        n_ctx: the tokens of the context. Half of it is never dropped from a long conversation.
+        n_ctx: the tokens of the context, which decides what is never dropped from the path.
     """
-    present = {
-        (known.name, known.text): known for known in passages_of(latest(path, n_ctx // 2)).values()
-    }
+    seen = passages_of(latest(path, n_ctx)).values()
+    present = {(passage.name, passage.text): passage for passage in seen}
     new: list[Attachment] = []
     known: list[Attachment] = []
     for hit in hits:

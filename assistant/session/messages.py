@@ -37,6 +37,7 @@ WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
 _UNCHANGED = "{} is unchanged, see above."
 BYTES_PER_TOKEN = 4
 """The usual size of a token in UTF-8."""
+_PIECES = re.compile(r"[A-Z]?[a-z]{1,4}|[^\sa-z]|\n")  # what may be a token
 ECHO = "<tools>"
 """The beginning of an answer that only repeats the description of the tools."""
 
@@ -149,12 +150,12 @@ def passages_of(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
 def repeated_files(path: Sequence[StoredMessage], n_ctx: int) -> dict[int, list[Attachment]]:
     """Return, by the numbers of questions, their files that an earlier question has unchanged.
 
-    Only the end of a path counts, about 3/8 of the context, as the rest may be dropped. So when a
-    conversation grows, a file is written out again with a later question that it came with.
+    Only the end of a path counts, as the rest may be dropped. So when a conversation grows, a file
+    is written out again with a later question that it came with.
     """
     versions: dict[str, Attachment] = {}
     repeated: dict[int, list[Attachment]] = {}
-    for record in latest(path, n_ctx * 3 // 8):
+    for record in latest(path, n_ctx):
         for attachment in record.attachments if record.role == "user" else ():
             if attachment.text and not (attachment.number or attachment.is_folder):
                 if versions.get(attachment.name) == attachment:
@@ -163,14 +164,18 @@ def repeated_files(path: Sequence[StoredMessage], n_ctx: int) -> dict[int, list[
     return repeated
 
 
-def latest(path: Sequence[StoredMessage], budget: int) -> list[StoredMessage]:
-    """Return the end of a path that has about as many tokens as the budget, repetitions apart."""
-    end, counted = list[StoredMessage](), set[str]()
+def latest(path: Sequence[StoredMessage], n_ctx: int) -> list[StoredMessage]:
+    """Return the end of a path that is never dropped to fit a context of this size.
+
+    Half of what the system prompt and the tools leave of it stays. This counts on 3/8 of the whole,
+    repeated files apart, and on as many tokens as tokenisers make of numbers and rare letters.
+    """
+    end, counted, budget = list[StoredMessage](), set[str](), n_ctx * 3 // 8
     for record in reversed(path):
-        read = (attachment.text for attachment in record.attachments if not attachment.is_folder)
-        texts = {record.content, *read} - counted
-        counted |= texts
-        if (budget := budget - sum(map(tokens, texts))) < 0:
+        read = {file.text for file in record.attachments if not file.is_folder} - counted
+        counted |= read
+        enough = (text[: BYTES_PER_TOKEN * n_ctx] for text in (record.content, *read))
+        if (budget := budget - sum(map(_most_tokens, enough))) < 0:
             break
         end.append(record)
     return end[::-1]
@@ -179,6 +184,11 @@ def latest(path: Sequence[StoredMessage], budget: int) -> list[StoredMessage]:
 def tokens(text: str) -> int:
     """Return about how many tokens a text has."""
     return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+
+def _most_tokens(text: str) -> int:
+    """Return about how many tokens a text has at most: rare letters may have one a byte or two."""
+    return len(_PIECES.findall(text)) + (len(text.encode("utf-8", "replace")) - len(text)) // 2
 
 
 def joined(

@@ -52,8 +52,7 @@ class RequestBuilder:
             path = path[:-1]
         if not path:
             return None
-        request = self._request(path)
-        return replace(request, stored=False, tools=())
+        return replace(self._request(path), stored=False, tools=())
 
     def next(
         self, text: str, attachments: Sequence[Attachment] = (), edits: StoredMessage | None = None
@@ -80,16 +79,14 @@ class RequestBuilder:
         record = self._branch.append_empty("assistant", model=name)
         if len(record.siblings) == 1 and self.model and path[-1].role == "user":
             for file in messages.repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
-                text = f"{file.name} is unchanged since it was sent; not read again."
-                self._emit(Warned(text))
+                self._emit(Warned(f"{file.name} is unchanged since it was sent; not read again."))
         request = self._request(path, siblings=len(record.siblings) - 1)
         request = replace(request, tools=()) if plainly else request
         await self._follow(PartialAnswer(record), request)
         reply = self._branch.leaf if request.tools and self._tool_loop.may_auto_run else None
         if reply is not None and reply.content.lstrip().startswith(messages.ECHO):
             self._branch.cut_before(reply)
-            text = "The model repeated its list of tools. It now answers without them."
-            self._emit(Warned(text))
+            self._emit(Warned("The model repeated its list of tools. It now answers without them."))
             await self.answer(plainly=True)
 
     async def resume(self, before: Trace) -> None:

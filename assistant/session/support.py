@@ -22,6 +22,7 @@ _NUMBER = re.compile(
 _GROUPED = re.compile(r"\b\d{1,3}(?:[ \xa0\u202f'’_]\d{3})+\b")
 _NUMBERING = re.compile(r"^[ \t]*(?:[-*#>]+[ \t]+)?(?:\*\*)?(?:step )?\d+[.):]\s", re.M | re.I)
 _TITLE = re.compile(r"^ *#.*$|\*\*[^*\n]+ [^*\n]+\*\*", re.MULTILINE)
+_CAPITAL = re.compile(r"\b[A-Z](?=[a-z]+\b)")
 _WORD = re.compile(r"(?<![\w./-])(?:--?)?\w+(?:[-.+#'’/]+\w+)*(?:\+\+|#)?")
 _SENTENCE = re.compile(r"(?:^|[.!?:;•|—–]\s|\n)[\s\"“„«'(*_>-]*(?:\d+[.)]\s+)?[\"“„«'(*_`]*$")
 _IDENTIFIER = re.compile(
@@ -106,7 +107,7 @@ def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     """
     answer = re.sub(r"(?ms)^ *(`{3,}|~{3,}).*?(?:^ *\1|\Z)", "\n", answer)
     answer = _NUMBERING.sub("\n", CITED.sub("", answer))
-    answer = _TITLE.sub(lambda match: re.sub(r"\b[A-Z](?=[a-z]+\b)", _lower, match[0]), answer)
+    answer = _TITLE.sub(lambda match: _CAPITAL.sub(lambda word: word[0].lower(), match[0]), answer)
     known = "\n".join(texts).casefold()
     words = {*re.findall(r"\w+", known)}
     numbers = _known_numbers(known, words)
@@ -116,10 +117,6 @@ def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     names = [name for name in _names(answer) if not _is_known(name[0], known, words, numbers)]
     missing = sorted([*counts, *names], key=re.Match.start)
     return [*dict.fromkeys(match[0].strip() for match in missing)]
-
-
-def _lower(match: re.Match[str]) -> str:
-    return match[0].lower()
 
 
 def _ungrouped(text: str) -> str:

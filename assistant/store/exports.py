@@ -74,7 +74,7 @@ class _Kind(msgspec.Struct):
 
 
 def json_lines(whole: FullConversation) -> Iterator[str]:
-    """Yield the JSON lines of a conversation, without line ends."""
+    """Yield the JSON lines of a conversation."""
     yield _json(_Head(FORMAT, *(getattr(whole, name) for name in _Head.__struct_fields__[1:])))
     for message in whole.messages:
         fields = {name: getattr(message, name) for name in _Line.__struct_fields__[:-1]}
@@ -120,7 +120,7 @@ def _record(line: _Line) -> StoredMessage:
 
 def _json(value: msgspec.Struct) -> str:
     text = msgspec.json.encode(value).decode()
-    return _UNSAFE_IN_TERMINALS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _UNSAFE_IN_TERMINALS.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def write_new(path: Path, texts: Iterable[str]) -> None:

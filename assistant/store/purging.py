@@ -1,7 +1,7 @@
 """Deletion for good: from tables, search indexes, free pages, caches and backups."""
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from assistant.engine.sources import ngram_store
 from assistant.store import files
@@ -15,7 +15,8 @@ _MAX_VACUUM_IN_MEMORY = 200_000_000  # a larger database is rearranged in a temp
 _DELETED = "SELECT id FROM conversation WHERE id = ?1 OR (?1 IS NULL AND deleted IS NOT NULL)"
 _MESSAGES = f"(conversation IN ({_DELETED}) OR (?1 IS NULL AND hidden IS NOT NULL))"
 # An empty message, as an answer that was cancelled before its first word, can wait for others.
-_HAS_TEXT = "(content || thought || calls <> '' OR attachments IS NOT NULL)"
+_TEXTS = f"""SELECT 1 FROM message WHERE {_MESSAGES}
+    AND (content || thought || calls <> '' OR attachments IS NOT NULL)"""
 _NOTES = "DELETE FROM note WHERE key IN"
 _REMOVE = (
     f"{_NOTES} (SELECT '{TO_MESSAGE}' || id FROM message WHERE {_MESSAGES})",
@@ -26,11 +27,9 @@ _REMOVE = (
 )
 
 
-def purge(database: Database, *conversations: int) -> None:
-    """Remove conversations or, without any id, all deleted ones and all hidden messages."""
-    texts = f"SELECT 1 FROM message WHERE {_MESSAGES} AND {_HAS_TEXT}"
-    query = f"SELECT EXISTS ({texts}) OR EXISTS ({_DELETED})"
-    ids = conversations or (None,)
+def purge(database: Database, ids: Collection[int | None] = (None,)) -> None:
+    """Remove conversations or, without their ids, all deleted ones and all hidden messages."""
+    query = f"SELECT EXISTS ({_TEXTS}) OR EXISTS ({_DELETED})"
     if not database.read(lambda sql: any(sql.execute(query, (id_,)).fetchone()[0] for id_ in ids)):
         return
     if database.path:  # copies first: with the rows gone, nothing would retry
@@ -45,10 +44,9 @@ def purge(database: Database, *conversations: int) -> None:
     _vacuum(database)
 
 
-def _remove(sql: sqlite3.Connection, conversations: Iterable[int | None]) -> None:
-    for conversation in conversations:
-        for statement in _REMOVE:
-            sql.execute(statement, (conversation,))
+def _remove(sql: sqlite3.Connection, ids: Collection[int | None]) -> None:
+    for statement in _REMOVE:
+        sql.executemany(statement, ((id_,) for id_ in ids))
     # Until its segments are merged, an index has words of deleted rows.
     sql.execute("INSERT INTO message_text (message_text) VALUES ('optimize')")
     sql.execute("INSERT INTO title_text (title_text) VALUES ('optimize')")

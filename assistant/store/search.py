@@ -47,19 +47,16 @@ def listed(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple
         rows = sql.execute(_LISTED.format(hit="NULL", joined=""), {"limit": limit})
         return tuple(_summary(row, "") for row in rows)
     words = _words(search)
+    sql.execute(_VOCABULARY.format(**_MESSAGE))
+    other_script = sql.execute("SELECT 1 FROM temp.terms WHERE term >= '\u0e00' LIMIT 1").fetchone()
     joined = _HITS.format(
-        in_message=_condition(words, _MESSAGE, _WITHIN if _has_other_scripts(sql) else ""),
+        in_message=_condition(words, _MESSAGE, _WITHIN if other_script else ""),
         in_title=_condition(words, _TITLE, _WITHIN),
     )
     values = {f"{key}{at}": part for at, word in enumerate(words) for key, part in word.items()}
     query = _LISTED.format(hit="hits.message", joined=joined)
     hits = sql.execute(query, {"limit": limit, **values}).fetchall()
     return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in hits)
-
-
-def _has_other_scripts(sql: sqlite3.Connection) -> bool:
-    sql.execute(_VOCABULARY.format(**_MESSAGE))
-    return bool(sql.execute("SELECT 1 FROM temp.terms WHERE term >= '\u0e00' LIMIT 1").fetchone())
 
 
 def _words(search: str) -> list[dict[str, str]]:

@@ -4,7 +4,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -112,9 +112,8 @@ class Store:
     def system(self, conversation: int) -> str:
         """Return the system prompt of a conversation."""
         query = "SELECT system FROM conversation WHERE id = ?"
-        if (system := self._value(str, query, conversation)) is None:
-            raise not_found("conversation", conversation)
-        return system
+        find = partial(messages.required, query=query, what="conversation", id_=conversation)
+        return str(self._database.read(find)["system"])
 
     def rename(self, conversation: int, title: str) -> None:
         """Set the title; an empty one names the conversation after its first message again."""
@@ -138,8 +137,7 @@ class Store:
 
     def remove(self, *conversations: int) -> None:
         """Remove conversations for good, from the file, its free pages and its backup."""
-        if conversations:
-            purge(self._database, *conversations)
+        purge(self._database, conversations)
 
     def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
         """Store an unfinished answer: its whole text and trace so far."""

@@ -117,10 +117,9 @@ class ChatList(Vertical):
         except SpecchatError as error:
             self._complain(error)
             return
-        self.rows.fill(listing)
+        self.rows.fill(listing, to)
         longest = max((len(summary.title) for summary in listing.summaries), default=0)
         self.styles.width = min(max(NARROWEST, longest + AROUND), WIDEST)
-        self.rows.go_to(to)
         self.set_class(not listing.rows, "-empty")
         self.hint.update("" if listing.rows else NOT_FOUND if search else NO_CHATS)
         self.hint.display = not listing.rows

@@ -148,25 +148,20 @@ class ChatRows(Lines, can_focus=True):
         summaries = self.listing.summaries
         return summaries[self.cursor] if self.cursor < len(summaries) else None
 
-    def fill(self, listing: Listing) -> None:
-        """Replace the conversations; the cursor stays on the same one, else goes to the first."""
+    def fill(self, listing: Listing, to: int | None = None) -> None:
+        """Replace the conversations; go to that with the id `to`, else stay, or go to the first."""
         same_search = listing.words == self.listing.words
         before = self.chosen if same_search or not listing.words else None
         ids = [summary.id for summary in listing.summaries]
-        if before is not None and before.id in ids:
-            at = ids.index(before.id)
+        wanted = before.id if before and to not in ids else to
+        if wanted in ids:
+            at = ids.index(wanted)
         else:
             at = min(self.cursor, max(len(ids) - 1, 0)) if same_search else 0
         self.listing = listing
         self.set_reactive(ChatRows.cursor, at)
         self.resize_lines(len(listing.rows))
         self._follow()
-
-    def go_to(self, conversation: int | None) -> None:
-        """Put the cursor onto a conversation, if it is listed."""
-        ids = [summary.id for summary in self.listing.summaries]
-        if conversation in ids:
-            self.cursor = ids.index(conversation)
 
     def line(self, y: int) -> Content:
         """Return a heading, a title or a snippet."""

@@ -276,10 +276,8 @@ class ModelsScreen(ClosedOnce[Choice | None]):
             return self.filter.has_focus
         if action == "open_file":
             return not self.path.has_focus
-        if action == "draft":
-            return True if self.ready and here else None
-        if action == "no_draft":
-            return True if self.ready else None
-        if action == "pull":
-            return None if here or not self.downloads.can_start else True
-        return True
+        applies = {
+            "draft": self.ready and here, "no_draft": self.ready,
+            "pull": not here and self.downloads.can_start,
+        }  # fmt: skip
+        return bool(applies.get(action, True)) or None

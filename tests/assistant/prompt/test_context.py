@@ -20,7 +20,7 @@ def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():
             fit(messages, encode, 5)
 
 
-def test_what_does_not_fit_is_named_for_what_it_is():
+def test_a_part_that_does_not_fit_is_named_for_what_it_is():
     system, answer = Message("system", "s" * 60), Message("assistant", "a" * 60)
     with pytest.raises(ContextFull, match=r"^The system prompt takes \d\d tokens.*room for 50"):
         fit([system, Message("user", "u")], wrapped, 50)

@@ -3,12 +3,14 @@
 import os
 import re
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.prompt.context import fit
 from assistant.session.attachments import LIMIT, read
 from assistant.session.messages import joined, messages_of
 from assistant.store.values import Attachment, StoredMessage
@@ -79,6 +81,23 @@ def test_texts_come_before_the_words_and_none_ends_its_fence(texts: list[str], w
     fenced = re.findall(rf"(?:^|\n\n)x:\n(`{{3,}})\n(.*?)\n\1{ends}", message, re.DOTALL)
     assert [text for _, text in fenced] == texts
     assert all(fence not in text for fence, text in fenced)
+
+
+def test_a_file_that_is_said_to_stand_above_was_not_dropped() -> None:
+    """Of a table of numbers, every digit may be a token."""
+    file, n_ctx = Attachment("table.csv", "0123456789\n" * 80), 4096
+    question = StoredMessage(0, None, "user", "?", 0.0, "complete", attachments=(file,))
+    path = [question]
+    for number in range(1, 30):
+        answer = StoredMessage(number, None, "assistant", "1,234,567;" * 20, 0.0, "complete")
+        path.append(answer)
+        again = replace(question, id=number + 100)
+        messages = messages_of([*path, again], "", "", n_ctx)
+        tokens, _ = fit(
+            messages, lambda turns: [*map(ord, "".join(m.content for m in turns))], n_ctx
+        )
+        assert file.text in "".join(map(chr, tokens))
+        path.append(replace(again, attachments=()))
 
 
 @pytest.mark.parametrize(
