@@ -122,7 +122,7 @@ def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
     other = {**CALL, "call_id": "b"}
     thought = {"type": "reasoning", "id": "rs", "summary": []}
     parts = [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]
-    user = {"role": "user", "content": parts}
+    user = {"type": None, "role": "user", "content": parts}
     results = [RESULT, {**RESULT, "call_id": "b", "output": parts}]
     request = parsed([user, thought, answer, CALL, other, *results, CALL, RESULT])
     roles = [message.role for message in request.request.messages]
