@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assistant.events import Decoded, Event, Failed, Finished, Ready, Stats, Stop, Warned
+from assistant.events import Decoded, Event, Failed, Finished, Prepared, Ready, Stats, Stop, Warned
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Message, Prefill, Request
 from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
@@ -35,6 +35,7 @@ from models.errors import Cancelled
 
 MAX_WAITING = 32  # requests, while one is answered
 SILENCE_S = 3.0  # after which a stream says that its client waits
+TOO_LONG = "The conversation fits into the context only without its oldest turns."
 MAX_WARNINGS_REMEMBERED = 256  # warnings are shown once, however often an agent causes them
 STOPPING = Failed("The server is being stopped.", Cancelled.__name__)
 REPLACED = Failed("A newer request of the same client has replaced this one.", "Replaced")
@@ -66,11 +67,9 @@ class Endpoint:
     ) -> None:
         self._service, self._defaults, self._guard = service, defaults, guard
         self._name, self._report, self._warn = name, report, warn
-        self._reads_ahead, self._strict = reads_ahead, strict
+        self._reads_ahead, self._strict, self._thinks = reads_ahead, strict, ready.thinks
         self._model = _model_object(name, ready, int(time.time()))
-        self._thinks = ready.thinks
-        self._remembered = AnswerTokens()
-        self._suggestion = LastSuggestion()
+        self._remembered, self._suggestion = AnswerTokens(), LastSuggestion()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
         self._jobs: dict[Exchange, EventStream] = {}  # for which clients wait, in their order
         self._prefilling: asyncio.Task[None] | None = None  # keeps the task alive
@@ -139,13 +138,12 @@ class Endpoint:
             self._warn_once(notice)
         messages = tuple(map(self._remembered.with_tokens, request.messages))
         request = replace(request, messages=messages)
-        limits, reply = chat_request.limits, objects(chat_request)
-        exchange.answer.indent = limits.indent
-        if limits.is_empty:
+        reply, exchange.answer.indent = objects(chat_request), chat_request.limits.indent
+        if chat_request.limits.is_empty:
             self._prefill(request)
             nothing = Finished("", (), Stop.LENGTH, Stats(request.mode))
             return _json(reply.whole(exchange.answer, nothing))
-        events = self._events(request, exchange, limits.seconds)
+        events = self._events(request, exchange, chat_request)
         if not chat_request.streams:
             return _json(await exchange.while_connected(whole(events, reply, exchange)))
         chunks = stream(events, reply, exchange)
@@ -154,7 +152,7 @@ class Endpoint:
         return StreamingResponse(whole_stream, headers=headers, media_type="text/event-stream")
 
     async def _events(
-        self, request: Request, exchange: Exchange, seconds: float | None
+        self, request: Request, exchange: Exchange, chat_request: CompletionRequest
     ) -> AsyncIterator[Event | Waiting]:
         if len(self._jobs) > MAX_WAITING:
             why = f"{MAX_WAITING} requests are waiting already; ask again later."
@@ -165,16 +163,20 @@ class Endpoint:
         job = self._jobs[exchange] = self._service.do(request)
         if before := len(self._jobs) - 1:
             yield Waiting(before)
-        began = None
+        began, limit_s = None, chat_request.limits.seconds
         async for event in self._paced(exchange, job):
             if isinstance(event, Failed):
                 raise from_failure(event)
             if isinstance(event, Warned):
                 self._warn_once(event.text)
+            if isinstance(event, Prepared) and event.dropped_turns:
+                if chat_request.is_strict:
+                    raise ApiError(400, TOO_LONG, "context_length_exceeded")
+                self._warn_once(TOO_LONG)
             if began is None and isinstance(event, Decoded):
                 began = time.perf_counter()
             yield event
-            is_late = seconds and began and time.perf_counter() - began > seconds
+            is_late = limit_s and began and time.perf_counter() - began > limit_s
             if exchange.answer.is_over or (is_late and "\n" in exchange.answer.text):
                 job.cancel()
         end = exchange.answer.end

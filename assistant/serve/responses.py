@@ -81,7 +81,7 @@ def _messages(body: _Body, notices: Notices) -> list[Fields]:
 
 def _message(item: Fields, notices: Notices) -> Fields:
     """Return an item as a message; {} for an item that is no part of a message."""
-    match item.get("type", "message"):
+    match item.get("type") or "message":
         case "message":
             return {"role": item.get("role"), "content": item.get("content")}
         case "function_call":
@@ -135,7 +135,7 @@ class Response(Completion):
         for delta in deltas:
             if thought := delta.get("reasoning_content"):
                 yield from self._add("reasoning", thought)
-            if text := delta.get("content"):
+            if (text := delta.get("content")) or (rows and text == ""):
                 yield from self._add("message", text, rows)
                 rows = []
             for call in delta.get("tool_calls", ()):

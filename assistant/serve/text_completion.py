@@ -113,9 +113,7 @@ class TextCompletion(Completion):
         return {
             "tokens": [own.text for own, *_ in rows],
             "token_logprobs": [own.logprob for own, *_ in rows],
-            "top_logprobs": [
-                {other.text: other.logprob for other in likely} for _, *likely in rows
-            ],
+            "top_logprobs": [{one.text: one.logprob for one in likely} for _, *likely in rows],
         }
 
 

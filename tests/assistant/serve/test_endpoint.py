@@ -360,6 +360,20 @@ def test_a_waiting_stream_has_its_place_and_leaves_without_cost(slow: Running, m
         assert b"data: [DONE]\n" in last
 
 
+def test_turns_that_do_not_fit_are_named_or_the_request_is_refused(running: Running) -> None:
+    client, long = running.client(), [{"role": "user", "content": "x" * 600}]
+    done = complete(client, messages=[*long, *long, *HELLO], max_tokens=2)
+    assert done.usage.prompt_tokens < 1000
+    assert sum("without its oldest turns" in notice for notice in running.notices) == 1
+    for stream in (False, True):
+        with pytest.raises(openai.BadRequestError) as refused:
+            complete(
+                client, model="tiny", messages=[*long, *long, *HELLO], stream=stream,
+                extra_body=STRICT,
+            )  # fmt: skip
+        assert refused.value.code == "context_length_exceeded"
+
+
 def test_a_stream_says_how_far_it_has_read() -> None:
     async def events() -> AsyncIterator[Any]:
         start = Waiting(2), Loading("target", "a\nb", 0.5), Prepared(6000, 0, 0)

@@ -71,6 +71,17 @@ def test_the_events_of_a_message_are_those_of_openai(running: Running) -> None:
     assert {event.item_id for event in sent[2:-1] if hasattr(event, "item_id")} == {message.id}
 
 
+def test_a_token_that_completes_no_character_has_its_logprob_in_a_stream(running: Running) -> None:
+    wanted = {"include": ["message.output_text.logprobs"], "max_output_tokens": 40}
+    body = {"model": "tiny", "input": "Hello", **wanted}
+    whole = running.client().responses.create(**body, extra_body=OWN)
+    (message,) = events(running, **wanted)[-1].response.output
+    tokens = [row.token for row in message.content[0].logprobs]
+    assert "\ufffd" in tokens
+    assert tokens == [row.token for row in whole.output[0].content[0].logprobs]
+    assert len(tokens) == 40
+
+
 def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) -> None:
     client = running.client()
     wanted = {"model": "tiny", "input": "Hello", "text_format": Answer, "max_output_tokens": 200}
@@ -111,7 +122,7 @@ def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:
     other = {**CALL, "call_id": "b"}
     thought = {"type": "reasoning", "id": "rs", "summary": []}
     parts = [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]
-    user = {"role": "user", "content": parts}
+    user = {"type": None, "role": "user", "content": parts}
     results = [RESULT, {**RESULT, "call_id": "b", "output": parts}]
     request = parsed([user, thought, answer, CALL, other, *results, CALL, RESULT])
     roles = [message.role for message in request.request.messages]
