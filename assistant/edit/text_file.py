@@ -1,5 +1,6 @@
 """A text file to be edited: its text, its encoding and line ends, and a safe replacement."""
 
+import errno
 import os
 import re
 import shutil
@@ -126,8 +127,11 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
                 state = real.stat()
                 with suppress(PermissionError):  # a group that its owner has left
                     os.chown(name, state.st_uid, state.st_gid)
-                shutil.copystat(real, name)
-                os.utime(name)
+                with suppress(PermissionError):  # as some shared folders answer, whatever is set
+                    shutil.copystat(real, name)
+                    os.utime(name)
+                if (name.stat().st_mode ^ state.st_mode) & 0o7777:
+                    raise PermissionError(errno.EPERM, "its permissions cannot be kept")
                 os.fsync(descriptor)
             check_unchanged(path, old)
             os.replace(name, real)

@@ -11,6 +11,7 @@ import time
 from operator import add
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given
@@ -78,6 +79,22 @@ def test_mode_times_and_links_are_as_they_should_be(tmp_path):
     assert stat.S_IMODE(real.stat().st_mode) == 0o750
     assert abs(real.stat().st_mtime - time.time()) < 3600
     assert sorted(os.listdir(tmp_path)) == ["link.sh", "real.sh"]
+
+
+def test_where_modes_cannot_be_set_a_file_is_written_if_the_usual_one_is_its_own(
+    tmp_path, monkeypatch
+):
+    (path := tmp_path / "a.txt").write_text("old")
+    path.chmod(0o640)
+    refused = PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+    with monkeypatch.context() as shared:
+        shared.setattr(os, "chmod", Mock(side_effect=refused))
+        with pytest.raises(StorageError, match="its permissions cannot be kept"):
+            text_file.replace(path, b"old", b"new")
+    path.chmod(0o600)
+    monkeypatch.setattr(os, "chmod", Mock(side_effect=refused))
+    text_file.replace(path, b"old", b"new")
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", 0o600)
 
 
 def test_attributes_stay(tmp_path):
