@@ -6,13 +6,9 @@ do about it; it is shown as it is.
 
 import re
 
-NO_MEMORY = (
-    "Memory ran out. Close other programs, or choose a smaller model or a smaller context (--ctx)."
-)
+NO_MEMORY = "Memory ran out. Close other programs, or try a smaller model or context (--ctx)."
 _NO_MEMORY = re.compile(
-    "MemoryError|bad_alloc|out of memory|mem_buffer|memory allocation|failed to map|"
-    "(failed to|unable to|cannot) allocate",
-    re.IGNORECASE,
+    r"(?i)MemoryError|bad_alloc|out of memory|mem_buffer|failed to map|(memory|to|cannot) allocat"
 )
 
 

@@ -30,12 +30,13 @@ def safe(text: str) -> str:
 
 
 def bug_report(error: BaseException) -> str:
-    """Return the message for an error that nothing handled.
-
-    Its own text is not part of it: that may quote the conversation.
-    """
+    """Return the message for an error that nothing handled; its text may quote the conversation."""
     if ran_out_of_memory(f"{type(error).__name__}: {error}"):
         return NO_MEMORY
+    if "start new thread" in str(error):
+        return (
+            "No more threads can be started. Close other programs, or raise the limit (ulimit -u)."
+        )
     if str(error) == str(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))):  # of `getcwd`
         return "The current folder is gone. Change to another one, and start again."
     return f"This is a bug in specchat: {type(error).__name__}. {DEBUG}=1 shows where."

@@ -79,7 +79,7 @@ def _guarded(number: int, out: TextIO | None, file: type[io.FileIO]) -> TextIO:
     return io.TextIOWrapper(
         io.BufferedWriter(file(descriptor, "wb", closefd=False)),
         encoding=out.encoding,
-        errors=out.errors,
+        errors="replace",  # its encoding may lack a character
         line_buffering=bool(getattr(out, "line_buffering", False)),
     )
 
