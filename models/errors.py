@@ -7,14 +7,10 @@ do about it; it is shown as it is.
 import re
 
 NO_MEMORY = "Memory ran out. Close other programs, or try a smaller model or context (--ctx)."
-_NO_MEMORY = re.compile(
+OUT_OF_MEMORY = re.compile(
     r"(?i)MemoryError|bad_alloc|out of memory|mem_buffer|failed to map|(memory|to|cannot) allocat"
 )
-
-
-def ran_out_of_memory(text: str) -> bool:
-    """Return whether this is what Python, its libraries or the system say without memory."""
-    return bool(_NO_MEMORY.search(text))
+"""What Python, its libraries and the system say without memory."""
 
 
 def well_formed(text: str) -> str:

@@ -21,7 +21,7 @@ from assistant.request import (
     Request,
     UpdateRequest,
 )
-from models.errors import NO_MEMORY, Bug, Cancelled, ModelError, SpecchatError, ran_out_of_memory
+from models.errors import NO_MEMORY, OUT_OF_MEMORY, Bug, Cancelled, ModelError, SpecchatError
 
 if TYPE_CHECKING:  # `load` imports it while it reads weights
     from assistant.engine.reply import Assistant
@@ -202,6 +202,6 @@ class Engine:
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
             failed = Failed(f"This is a bug in specchat: {what}.", Bug.__name__)
-            if ran_out_of_memory(what):
+            if OUT_OF_MEMORY.search(what):
                 failed = Failed(NO_MEMORY, ModelError.__name__)
             self._emit(failed, last=True)

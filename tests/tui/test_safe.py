@@ -47,7 +47,7 @@ def test_splitting_a_sequence_defeats_nothing(attack):
     ("error", "words"),
     [
         (MemoryError(), "Memory ran out"),
-        (RuntimeError("can't start new thread"), "No more threads can be started"),
+        (RuntimeError("can't start new thread"), "No thread can be started"),
         (FileNotFoundError(2, "No such file or directory"), "The current folder is gone"),
         (FileNotFoundError(2, "No such file or directory", "a"), "This is a bug"),
         (FileNotFoundError(2, "No usable temporary directory found"), "This is a bug"),

@@ -13,7 +13,7 @@ from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Constraint, Request
 from assistant.session import events
-from assistant.session.attachments import ReadingLimits, read
+from assistant.session.attachments import ReadingLimits, attachment_of
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
@@ -283,12 +283,6 @@ class InlineChat:
 
     def _resolve_approval(self, text: str) -> None:
         self.session.tool_loop.resolve_approval(ALLOW.get(text.strip().lower(), "refuse"))
-
-
-def attachment_of(name: str) -> Attachment:
-    """Return the text of a file, or a folder to be searched, by its name."""
-    path = expanded(name)
-    return read(path, f"{name}/" if os.path.isdir(path) and name[-1:] != "/" else name)
 
 
 def _named_in(text: str) -> Iterator[Attachment]:
