@@ -37,6 +37,8 @@ def bug_report(error: BaseException) -> str:
         return "No thread can be started. Close other programs, or raise the limit (ulimit -u)."
     if str(error) == str(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))):  # of `getcwd`
         return "The current folder is gone. Change to another one, and start again."
+    if isinstance(error, OSError) and error.filename:  # of the machine, as a folder of another user
+        return f"{error.filename} cannot be used: {error.strerror}. {DEBUG}=1 shows where."
     return f"This is a bug in specchat: {type(error).__name__}. {DEBUG}=1 shows where."
 
 

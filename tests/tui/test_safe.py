@@ -49,7 +49,7 @@ def test_splitting_a_sequence_defeats_nothing(attack):
         (MemoryError(), "Memory ran out"),
         (RuntimeError("can't start new thread"), "No thread can be started"),
         (FileNotFoundError(2, "No such file or directory"), "The current folder is gone"),
-        (FileNotFoundError(2, "No such file or directory", "a"), "This is a bug"),
+        (PermissionError(1, "Operation not permitted", "/a"), "/a cannot be used: Operation not"),
         (FileNotFoundError(2, "No usable temporary directory found"), "This is a bug"),
     ],
 )
