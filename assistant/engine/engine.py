@@ -201,7 +201,6 @@ class Engine:
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            failed = Failed(f"This is a bug in specchat: {what}.", Bug.__name__)
-            if OUT_OF_MEMORY.search(what):
-                failed = Failed(NO_MEMORY, ModelError.__name__)
-            self._emit(failed, last=True)
+            bug = Failed(f"This is a bug in specchat: {what}.", Bug.__name__)
+            no_memory = Failed(NO_MEMORY, ModelError.__name__)
+            self._emit(no_memory if OUT_OF_MEMORY.search(what) else bug, last=True)

@@ -62,15 +62,9 @@ class SettingParameter(click.ParamType[Value]):
         """Offer the allowed words, or models."""
         words = dict.fromkeys(filter(None, (self.key.word, *self.key.words)))
         if self.key.name in ("target", "draft"):
-            return _models(incomplete, *words, *(["none"] if self.key.name == "draft" else []))
+            others = ["none"] if self.key.name == "draft" else []
+            return offer_models(ctx, param, incomplete, *words, *others)
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
-
-
-def offer_models(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Offer the known models for an argument."""
-    return _models(incomplete)
 
 
 class NumberParameter(click.IntRange):
@@ -143,7 +137,9 @@ def settings(options: dict[str, Any]) -> Settings:
     return chosen
 
 
-def _models(incomplete: str, *others: str) -> list[CompletionItem]:
+def offer_models(
+    ctx: click.Context, param: click.Parameter, incomplete: str, *others: str
+) -> list[CompletionItem]:
     """Complete names of the catalogue and of models on this machine, or a path."""
     from models import catalog  # needed by completion only
     from models.files.stores import stored
