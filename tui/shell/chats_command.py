@@ -120,7 +120,9 @@ def export(
     with opened() as store:
         if everything:
             numbers = tuple(summary.id for summary in store.summaries(limit=-1))
-        texts = map(markdown if format_name == "md" else _json_text, map(store.whole, numbers))
+        wholes = map(store.whole, numbers)
+        lines = (f"{line}\n" for whole in wholes for line in json_lines(whole))
+        texts = map(markdown, wholes) if format_name == "md" else lines
         if output:
             try:
                 write_new(output, texts)
@@ -129,10 +131,6 @@ def export(
         else:
             for text in texts:
                 click.echo(safe(text), nl=False)
-
-
-def _json_text(whole: FullConversation) -> str:
-    return "".join(f"{line}\n" for line in json_lines(whole))
 
 
 @chats.command("import")

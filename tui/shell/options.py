@@ -19,8 +19,6 @@ FILE = click.Path(path_type=Path)
 LAST, NEW = "last", "new"
 """Conversations to continue, besides a number."""
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-_PATHS = ("/", "./", "../", "~")
-"""Prefixes of a file's path."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -75,7 +73,6 @@ class NumberParameter(click.IntRange):
 
 ALIASES = {"lookahead": ("-k",), "target": ("--model", "-m"), "system": ("-s",)}
 """Other names of options, as other programs have them."""
-
 
 EQUIVALENTS = {
     "--n-predict": "--max-tokens", "--num-predict": "--max-tokens", "--length": "--max-tokens",
@@ -144,7 +141,7 @@ def offer_models(
     from models import catalog  # needed by completion only
     from models.files.stores import stored
 
-    if incomplete.startswith(_PATHS):
+    if incomplete.startswith(("/", "./", "../", "~")):
         return [CompletionItem(incomplete, type="file")]  # the shell completes files
     words = [*others, *catalog.FILES]
     with suppress(SpecchatError, OSError):
