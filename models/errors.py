@@ -6,19 +6,11 @@ do about it; it is shown as it is.
 
 import re
 
-NO_MEMORY = (
-    "Memory ran out. Close other programs, or choose a smaller model or a smaller context (--ctx)."
+NO_MEMORY = "Memory ran out. Close other programs, or try a smaller model or context (--ctx)."
+OUT_OF_MEMORY = re.compile(
+    r"(?i)MemoryError|bad_alloc|out of memory|mem_buffer|failed to map|(memory|to|cannot) allocat"
 )
-_NO_MEMORY = re.compile(
-    "MemoryError|bad_alloc|out of memory|mem_buffer|memory allocation|failed to map|"
-    "(failed to|unable to|cannot) allocate",
-    re.IGNORECASE,
-)
-
-
-def ran_out_of_memory(text: str) -> bool:
-    """Return whether this is what Python, its libraries or the system say without memory."""
-    return bool(_NO_MEMORY.search(text))
+"""What Python, its libraries and the system say without memory."""
 
 
 def well_formed(text: str) -> str:

@@ -3,7 +3,7 @@
 import errno
 import os
 
-from models.errors import NO_MEMORY, ran_out_of_memory
+from models.errors import NO_MEMORY, OUT_OF_MEMORY
 
 DEBUG = "SPECCHAT_DEBUG"
 """The environment variable that has bugs raised with their traceback."""
@@ -30,14 +30,15 @@ def safe(text: str) -> str:
 
 
 def bug_report(error: BaseException) -> str:
-    """Return the message for an error that nothing handled.
-
-    Its own text is not part of it: that may quote the conversation.
-    """
-    if ran_out_of_memory(f"{type(error).__name__}: {error}"):
+    """Return the message for an error that nothing handled; its text may quote the conversation."""
+    if OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
         return NO_MEMORY
+    if "start new thread" in str(error):
+        return "No thread can be started. Close other programs, or raise the limit (ulimit -u)."
     if str(error) == str(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))):  # of `getcwd`
         return "The current folder is gone. Change to another one, and start again."
+    if isinstance(error, OSError) and error.filename:  # of the machine, as a folder of another user
+        return f"{error.filename} cannot be used: {error.strerror}. {DEBUG}=1 shows where."
     return f"This is a bug in specchat: {type(error).__name__}. {DEBUG}=1 shows where."
 
 

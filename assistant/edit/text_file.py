@@ -1,6 +1,5 @@
 """A text file to be edited: its text, its encoding and line ends, and a safe replacement."""
 
-import errno
 import os
 import re
 import shutil
@@ -133,8 +132,8 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
                 with suppress(PermissionError):  # as some shared folders answer, whatever is set
                     shutil.copystat(real, name)
                     os.utime(name)
-                if name.stat().st_mode != state.st_mode:
-                    raise PermissionError(errno.EPERM, "its permissions cannot be kept")
+                if (name.stat().st_mode ^ state.st_mode) & 0o7777:
+                    raise StorageError(f"{path} would lose its permissions, so it was not written.")
                 os.fsync(descriptor)
             check_unchanged(path, old)
             os.replace(name, real)

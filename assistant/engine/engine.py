@@ -21,7 +21,7 @@ from assistant.request import (
     Request,
     UpdateRequest,
 )
-from models.errors import NO_MEMORY, Bug, Cancelled, ModelError, SpecchatError, ran_out_of_memory
+from models.errors import NO_MEMORY, OUT_OF_MEMORY, Bug, Cancelled, ModelError, SpecchatError
 
 if TYPE_CHECKING:  # `load` imports it while it reads weights
     from assistant.engine.reply import Assistant
@@ -201,7 +201,6 @@ class Engine:
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            failed = Failed(f"This is a bug in specchat: {what}.", Bug.__name__)
-            if ran_out_of_memory(what):
-                failed = Failed(NO_MEMORY, ModelError.__name__)
-            self._emit(failed, last=True)
+            bug = Failed(f"This is a bug in specchat: {what}.", Bug.__name__)
+            no_memory = Failed(NO_MEMORY, ModelError.__name__)
+            self._emit(no_memory if OUT_OF_MEMORY.search(what) else bug, last=True)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from assistant.process.worker_process import WorkerDied
 from assistant.request import AnyJob, EngineArgs
 from models import engines, ik
-from models.errors import ModelError, ran_out_of_memory
+from models.errors import OUT_OF_MEMORY, ModelError
 from models.files.disk import write_private
 from models.files.places import cache_dir
 
@@ -77,7 +77,7 @@ def _cause(exit_status: int | None, output_tail: str) -> str:
         parts = [name, CAUSES.get(signal.Signals(number), "") if known else ""]
     else:
         parts = [f"exit code {exit_status}", _error_line(output_tail)]
-    parts.append("memory ran out" if ran_out_of_memory(output_tail) else "")
+    parts.append("memory ran out" if OUT_OF_MEMORY.search(output_tail) else "")
     return ": ".join(part for part in parts if part)
 
 
@@ -89,7 +89,7 @@ def _error_line(output: str) -> str:
 
 
 def _advice(setup: EngineArgs | None, death: WorkerDied) -> str:
-    too_large = death.status == -signal.SIGKILL or ran_out_of_memory(death.output_tail)
+    too_large = death.status == -signal.SIGKILL or OUT_OF_MEMORY.search(death.output_tail)
     if death.status in (-signal.SIGILL, 1) and not too_large:
         return "Run `specchat doctor`."
     if setup is None:

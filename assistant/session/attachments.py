@@ -13,6 +13,7 @@ from assistant.store.values import Attachment
 from assistant.streamed_text import decode
 from models import child_process
 from models.errors import UsageError, well_formed
+from models.files.places import expanded
 
 DOCUMENTS = (".pdf", ".docx")
 """The kinds of files whose text is extracted, and cannot be edited."""
@@ -38,6 +39,12 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     if path.suffix.lower() in DOCUMENTS:  # their bytes may happen to be text
         return Attachment(name, _extracted(path, name))
     return Attachment(name, text_of(contents(path, name, pipes=pipes), name))
+
+
+def attachment_of(name: str, *, pipes: bool = False) -> Attachment:
+    """Return the text of a file, or a folder to be searched, by its name; as `read` does."""
+    path = expanded(name)
+    return read(path, f"{name.rstrip('/')}/" if os.path.isdir(path) else name, pipes=pipes)
 
 
 def _extracted(path: Path, name: str) -> str:

@@ -68,7 +68,9 @@ class FolderRetriever:
         for name in names:
             news, self._progress = "", Preparing(f"reading {name}", 0.0)
             try:
-                async for done, of, _ in update(located(name), cache_dir() / "passages"):
+                async for done, of, _ in update(
+                    expanded(name).absolute(), cache_dir() / "passages"
+                ):
                     text = f"reading {name}: {done:,} of {of:,} files"
                     self._progress = Preparing(text, done / max(of, 1))
                     self._emit(self._progress)
@@ -159,7 +161,7 @@ class FolderRetriever:
         """Return what the user has to know about a search before the answer."""
         names, notes, nothing = self.names(attachments), [], "Nothing"
         for name in names:
-            if not os.path.isdir(located(name)):
+            if not os.path.isdir(expanded(name).absolute()):
                 notes.append(f"{name} is missing, or is not a folder.")
             elif not _index(name).state.is_current:
                 notes.append(f"{name} could not be read to its end.")
@@ -179,7 +181,7 @@ class FolderRetriever:
 
 
 def _attachment(name: str, passage: "Passage") -> Attachment:
-    folder = located(name)
+    folder = expanded(name).absolute()
     is_within = passage.path.is_relative_to(folder)
     path = f"{name}{passage.path.relative_to(folder)}" if is_within else name[:-1]
     return Attachment(path, passage.text, 0, passage.first, passage.last, passage.note)
@@ -198,12 +200,7 @@ def _summary(name: str) -> str:
 def _index(name: str) -> "FolderIndex":
     from assistant.passages.folder_index import FolderIndex
 
-    return FolderIndex(located(name), cache_dir() / "passages")
-
-
-def located(name: str) -> Path:
-    """Return the path of a folder's name."""
-    return expanded(name).absolute()
+    return FolderIndex(expanded(name).absolute(), cache_dir() / "passages")
 
 
 def shown(folder: Path) -> str:

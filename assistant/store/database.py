@@ -29,8 +29,8 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _FORBIDDEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _SENTENCES = {
     _LOCKED: "{path} is locked by another program. Close that program and try again.",
-    _DISK_FULL: "The disk of {path} is full ({error}), so this was not kept. Free some space; what "
-    "was kept before is safe.",
+    _DISK_FULL: "The disk of {path} is full or fails ({error}), so this was not kept. Free some "
+    "space; what was kept before is safe.",
     _DAMAGE: "{path} is damaged ({error}). Close every specchat and start one again: it then "
     "repairs the file.",
     _FORBIDDEN: "{path} cannot be opened or written, so nothing new is kept. Make the "

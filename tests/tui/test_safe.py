@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from tui.safe import safe
+from tui.safe import bug_report, safe
 
 BIDI = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 FORBIDDEN = [
@@ -41,3 +41,17 @@ def test_ordinary_text_is_left_alone(text):
 def test_splitting_a_sequence_defeats_nothing(attack):
     for at in range(len(attack) + 1):
         assert safe(attack[:at]) + safe(attack[at:]) == safe(attack)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (MemoryError(), "Memory ran out"),
+        (RuntimeError("can't start new thread"), "No thread can be started"),
+        (FileNotFoundError(2, "No such file or directory"), "The current folder is gone"),
+        (PermissionError(1, "Operation not permitted", "/a"), "/a cannot be used: Operation not"),
+        (FileNotFoundError(2, "No usable temporary directory found"), "This is a bug"),
+    ],
+)
+def test_a_machine_that_lacks_something_is_no_bug(error, words):
+    assert bug_report(error).startswith(words)

@@ -14,7 +14,7 @@ from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Constraint
 from assistant.session import events
-from assistant.session.attachments import ReadingLimits, read
+from assistant.session.attachments import ReadingLimits, attachment_of
 from assistant.session.chat_session import ChatSession
 from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
@@ -252,12 +252,6 @@ class InlineChat:
                 self.scrollback.note("No model is loaded; /model NAME loads one.")
             case events.FullyAnswered():
                 self.unsent.submit_next()
-
-
-def attachment_of(name: str) -> Attachment:
-    """Return the text of a file, or a folder to be searched, by its name."""
-    path = expanded(name)
-    return read(path, f"{name}/" if os.path.isdir(path) and name[-1:] != "/" else name)
 
 
 def _named_in(text: str) -> Iterator[Attachment]:

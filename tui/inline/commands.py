@@ -12,7 +12,7 @@ from prompt_toolkit.document import Document
 
 from assistant.edit.answer_change import AnswerChange, answer_change
 from assistant.request import Constraint, ConstraintKind
-from assistant.session.attachments import read
+from assistant.session.attachments import attachment_of, read
 from assistant.session.tool_loop import Decision
 from assistant.store.store import Store
 from assistant.store.values import StoredMessage
@@ -21,7 +21,7 @@ from models.files.places import expanded
 from tui.app.clipboard import code_blocks, copy
 from tui.chat.conversation.turn import when
 from tui.chat.prompt.file_search import entries, files_below, is_path, ranked
-from tui.inline.chat import InlineChat, attachment_of
+from tui.inline.chat import InlineChat
 from tui.inline.scrollback import NOTE
 from tui.labels import MODES
 from tui.outlook import outlook

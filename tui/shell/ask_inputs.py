@@ -1,6 +1,5 @@
 """The inputs of `specchat ask`: the question, its conversation, the constraint, the tools."""
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Ready
 from assistant.request import Constraint, ConstraintKind
-from assistant.session.attachments import read, text_of
+from assistant.session.attachments import attachment_of, read, text_of
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
@@ -124,15 +123,12 @@ def questions_of(
     piped = None if STDIN in (schema, grammar) else _piped()
     parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]
     text = "\n\n".join(part for part in parts if part.strip())
-    questions = [(text, [_attachment_of(path) for path in group]) for group in groups]
+    questions = [
+        (text, [attachment_of(str(path), pipes=True) for path in group]) for group in groups
+    ]
     if not all(text or any(file.text for file in files) for text, files in questions):
         raise UsageError(
             'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
             'pipe one in: echo "Why is the sky blue?" | specchat ask'
         )
     return questions
-
-
-def _attachment_of(path: Path) -> Attachment:
-    """Return the text of a file, or a folder to be searched."""
-    return read(path, f"{path}/" if os.path.isdir(path) else None, pipes=True)

@@ -5,7 +5,6 @@ imported when they are called, so that help is fast.
 """
 
 import importlib
-import io
 import os
 import resource
 import signal
@@ -112,8 +111,6 @@ def main() -> None:
     if sys.getfilesystemencoding() == "ascii" and os.environ.get(utf8) != "1":  # loses text
         os.execve(sys.executable, sys.orig_argv, os.environ | {utf8: "1"})
     _ignore_stale_variables()
-    if isinstance(sys.stdout, io.TextIOWrapper):  # not closed, nor replaced by a test
-        sys.stdout.reconfigure(errors="replace")  # its encoding may lack a character
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
     for number in {*ending()} - {signal.SIGINT}:
         signal.signal(number, leave)

@@ -19,8 +19,6 @@ FILE = click.Path(path_type=Path)
 LAST, NEW = "last", "new"
 """Conversations to continue, besides a number."""
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-_PATHS = ("/", "./", "../", "~")
-"""Prefixes of a file's path."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -62,15 +60,9 @@ class SettingParameter(click.ParamType[Value]):
         """Offer the allowed words, or models."""
         words = dict.fromkeys(filter(None, (self.key.word, *self.key.words)))
         if self.key.name in ("target", "draft"):
-            return _models(incomplete, *words, *(["none"] if self.key.name == "draft" else []))
+            others = ["none"] if self.key.name == "draft" else []
+            return offer_models(ctx, param, incomplete, *words, *others)
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
-
-
-def offer_models(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Offer the known models for an argument."""
-    return _models(incomplete)
 
 
 class NumberParameter(click.IntRange):
@@ -81,7 +73,6 @@ class NumberParameter(click.IntRange):
 
 ALIASES = {"lookahead": ("-k",), "target": ("--model", "-m"), "system": ("-s",)}
 """Other names of options, as other programs have them."""
-
 
 EQUIVALENTS = {
     "--n-predict": "--max-tokens", "--num-predict": "--max-tokens", "--length": "--max-tokens",
@@ -143,12 +134,14 @@ def settings(options: dict[str, Any]) -> Settings:
     return chosen
 
 
-def _models(incomplete: str, *others: str) -> list[CompletionItem]:
+def offer_models(
+    ctx: click.Context, param: click.Parameter, incomplete: str, *others: str
+) -> list[CompletionItem]:
     """Complete names of the catalogue and of models on this machine, or a path."""
     from models import catalog  # needed by completion only
     from models.files.stores import stored
 
-    if incomplete.startswith(_PATHS):
+    if incomplete.startswith(("/", "./", "../", "~")):
         return [CompletionItem(incomplete, type="file")]  # the shell completes files
     words = [*others, *catalog.FILES]
     with suppress(SpecchatError, OSError):

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 STDIN = Path("-")
 """Stands for standard input where a file is named."""
+STDERR = 2  # its number
 PATIENCE_S = 5.0
 """Seconds after which the user is told that standard input is being read."""
 
 
 class StandardOutput(io.FileIO):
-    """The file that `sys.stdout` writes to. After an error, further output is dropped."""
+    """The file that `sys.stdout` and `sys.stderr` write to. After an error of `sys.stdout`, further
+    output is dropped; `sys.stderr` drops what cannot be written.
+    """
 
     def write(self, data: "ReadableBuffer", /) -> int:
         """Write some bytes.
@@ -35,6 +38,8 @@ class StandardOutput(io.FileIO):
         try:
             return super().write(data)
         except OSError as error:
+            if self.fileno() == STDERR:  # an answer goes on without the notes about it
+                return memoryview(data).nbytes
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at exit
             if isinstance(error, BrokenPipeError):
                 raise
@@ -45,17 +50,6 @@ class StandardOutput(io.FileIO):
             ) from error
 
 
-class StandardError(io.FileIO):
-    """The file that `sys.stderr` writes to: an answer goes on without the notes about it."""
-
-    def write(self, data: "ReadableBuffer", /) -> int:
-        """Write some bytes, or drop them if they cannot be written."""
-        try:
-            return super().write(data)
-        except OSError:
-            return memoryview(data).nbytes
-
-
 def put(data: bytes) -> None:
     """Print bytes as they are; on a terminal, with control characters made visible."""
     at_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -63,12 +57,11 @@ def put(data: bytes) -> None:
 
 
 def guard() -> None:
-    """Have `sys.stdout` and `sys.stderr` write to a `StandardOutput` and a `StandardError`."""
-    sys.stdout = _guarded(1, sys.stdout, StandardOutput)
-    sys.stderr = _guarded(2, sys.stderr, StandardError)
+    """Have `sys.stdout` and `sys.stderr` write to a `StandardOutput`."""
+    sys.stdout, sys.stderr = _guarded(1, sys.stdout), _guarded(STDERR, sys.stderr)
 
 
-def _guarded(number: int, out: TextIO | None, file: type[io.FileIO]) -> TextIO:
+def _guarded(number: int, out: TextIO | None) -> TextIO:
     if out is None:  # closed: keep its number from other files
         os.dup2(os.open(os.devnull, os.O_RDONLY), number)
         out = os.fdopen(number, "w", encoding="utf-8", closefd=False)
@@ -77,9 +70,9 @@ def _guarded(number: int, out: TextIO | None, file: type[io.FileIO]) -> TextIO:
     except OSError:  # not a file at all
         return out
     return io.TextIOWrapper(
-        io.BufferedWriter(file(descriptor, "wb", closefd=False)),
+        io.BufferedWriter(StandardOutput(descriptor, "wb", closefd=False)),
         encoding=out.encoding,
-        errors=out.errors,
+        errors="replace",  # its encoding may lack a character
         line_buffering=bool(getattr(out, "line_buffering", False)),
     )
 

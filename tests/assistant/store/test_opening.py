@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from assistant.store import database, files
-from assistant.store.files import database_path, present
+from assistant.store.files import present
 from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store import conversations
@@ -233,13 +233,6 @@ def test_a_folder_that_cannot_be_used_is_named(commoner):
     assert present(closed / "chats.db")
     with pytest.raises(StorageError, match="/dev/null"):
         Store(files.Path("/dev/null/chats.db"))
-
-
-def test_without_a_home_there_is_no_place(monkeypatch):
-    monkeypatch.delenv("SPECCHAT_HOME", raising=False)
-    monkeypatch.setattr("assistant.store.files.data_dir", lambda: files.Path("~/data"))
-    with pytest.raises(StorageError, match="SPECCHAT_HOME"):
-        database_path()
 
 
 @pytest.fixture
