@@ -87,6 +87,8 @@ def restore(file: text_file.TextFile, edited: bytes, saves: bool) -> str:
         except OSError as error:
             raise StorageError(f"{path} cannot be made again: {error.strerror}.") from error
         return f"{path} was removed since it was written. It is there again, as before."
+    if path.resolve() != file.real:  # and what it leads to was never edited
+        raise StorageError(f"{path} is a link to another file now, which stays as it is.")
     now = contents(path, str(path))
     if now == edited:
         text_file.replace(path, edited, file.data)

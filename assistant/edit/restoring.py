@@ -87,7 +87,7 @@ def _missing(rewrite: Rewrite, lines: Sequence[str]) -> set[str]:
     file, wish, words = rewrite.file, rewrite.wish, set[str]()
     named = () if ADDS.match(wish) else re.findall(r"\w+", wish)
     for problem in review(file.path.suffix, file.text, "\n".join(lines), wish):
-        if problem.startswith(("It no longer parses", "It has only")):
+        if problem.startswith("It no longer parses"):
             words |= PARSES
         elif problem.partition(" is used in ")[0] not in named:
             words |= {*re.findall(r"[^\W\d]\w*", problem)}

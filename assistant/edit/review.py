@@ -45,13 +45,12 @@ SHORTENS = re.compile(
     r"\b(?:keep|leave|behalt\w*)\W+(?:\w+\W+){0,3}(?:only|just|nur)\b|"
     r"\b(?:only|just|nur)\W+(?:keep|leave|behalt)"
 )
-SELECTS = re.compile(r"(?i)\bonly|\bkeep|\bnur\b")
-"""What may leave little of a text, or else little to be changed."""
+"""What leaves little of a text."""
 PROSE = ("", ".md", ".markdown", ".mdx", ".txt", ".rst", ".csv", ".tsv", ".log")
-LIKE, REMAINING, LISTED, LONG, MANY = 0.5, 0.4, 5, 20, 10
+LIKE, REMAINING, LISTED, MANY = 0.5, 0.4, 5, 10
 """The share of its words that a renamed definition has in common with the old one, the share of
-definitions that remain after a removal, the names in a sentence, the lines of a long text, and
-those whose loss needs an explanation."""
+definitions that remain after a removal, the names in a sentence, and the lines
+whose loss needs an explanation."""
 
 
 def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple[str, ...]:
@@ -60,9 +59,11 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
     The suffix of the file's name says in which language it is, and `end` how many lines stand up to
     the end of the part that was rewritten, if it is not the file's.
     """
-    problems = [*_shrunk(old, new, request)]
-    if (suffix := suffix.lower()) in PROSE:
-        return tuple(problems or _left_out(suffix, old, new, request, end))
+    suffix, problems = suffix.lower(), list[str]()
+    runs = lines_left_out(suffix, old, new, request, end)
+    left_out = (f"It leaves out lines {first} to {last}." for first, last in runs)
+    if suffix in PROSE:
+        return tuple(left_out)
     before, after = outline(suffix, old), outline(suffix, new)
     if not before.error and after.error:
         line = new.split("\n")[after.error - 1].strip()
@@ -75,7 +76,7 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
         more = f" and {len(lost) - LISTED} more" * (len(lost) > LISTED)
         problems.append(f"It loses {', '.join(lost[:LISTED])}{more}.")
     else:
-        problems += _left_out(suffix, old, new, wish, end)
+        problems += left_out
     if not before.error and not after.error:
         problems += _undefined(suffix, before, after)
         problems += _left_over(before, after, new, wish)
@@ -83,14 +84,6 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
     if before.heading and not after.heading and not re.search("(?i)doc|comment|head", request):
         problems.append(f"It loses the {before.heading} that the file begins with.")
     return tuple(dict.fromkeys(problems))
-
-
-def _shrunk(old: str, new: str, request: str) -> Iterator[str]:
-    """Yield how many lines remain of a long text, if they are few and none are to go."""
-    before, after = (len([*filter(str.strip, text.split("\n"))]) for text in (old, new))
-    explained = any(verb.search(request) for verb in (REMOVES, RESHAPES, SHORTENS, SELECTS))
-    if before >= LONG and 0 < after < before / 4 and not explained:
-        yield f"It has only {after} of {before} lines."
 
 
 def _lost(old: Outline, new: Outline) -> list[str]:
@@ -112,18 +105,13 @@ def _wish(request: str, *outlines: Outline) -> str:
     return "".join([first, *(word for word in others if word not in names)])
 
 
-def _left_out(suffix: str, old: str, new: str, wish: str, end: int) -> Iterator[str]:
-    for first, last in lines_left_out(suffix, old, new, wish, end):
-        yield f"It leaves out lines {first} to {last}."
-
-
 def lines_left_out(
     suffix: str, old: str, new: str, wish: str, end: int = 0
 ) -> Iterator[tuple[int, int]]:
     """Yield the numbers of lines that are gone unasked, and that nothing similar replaces.
 
     Three are enough if the wish adds something, or if nothing replaces them at an end of the file
-    or part, since models stop early; else more than `MANY` for one line at most.
+    or part, since models stop early; else more than `MANY`, and four for each line in their place.
     """
     if any(verb.search(wish) for verb in (REMOVES, RESHAPES, SHORTENS)) or not new.strip():
         return
@@ -134,16 +122,17 @@ def lines_left_out(
     for hunk in compare(before, after):
         runs = [(sign, [line.text for line in run]) for sign, run in groupby(hunk.lines, SIGN)]
         number = hunk.start
-        for (sign, lines), (following, added) in pairwise([*runs, (" ", [])]):
-            words = {*re.findall(r"\w+", " ".join(added if following == "+" else []))}
+        for (sign, lines), (following, texts) in pairwise([*runs, (" ", [])]):
+            added = texts if following == "+" else []
+            words = {*re.findall(r"\w+", " ".join(added))}
             lost = [
                 at for at, line in enumerate(map(str.strip, lines), number)
                 if begins.match(line) and line in gone and _is_mostly_new(line, words)
             ]  # fmt: skip
             is_first, number = number == 1, number + len(lines) * (sign != "+")
-            is_cut = is_first or number - 1 in (end, len(before))
-            is_many = len(lost) > MANY and (following != "+" or len(added) < 2)
-            if sign == "-" and len(lost) > 2 and (adds or is_many or (is_cut and following != "+")):
+            is_cut = not added and (is_first or number - 1 in (end, len(before)))
+            is_many = len(lost) > max(MANY, 4 * len(added))
+            if sign == "-" and len(lost) > 2 and (adds or is_cut or is_many):
                 yield lost[0], lost[-1]
 
 

@@ -1,5 +1,6 @@
 """A text file to be edited: its text, its encoding and line ends, and a safe replacement."""
 
+import dataclasses
 import os
 import re
 import shutil
@@ -34,6 +35,7 @@ class TextFile:
     text: str
     encoding: str  # as `decode` names it
     bom: bytes
+    real: Path = Path()  # the file itself, where its path is a link
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ def parse(path: Path, data: bytes) -> TextFile:
 
 def read(path: Path) -> TextFile:
     """Read a file that is to be edited; UsageError if it is no text, too large, or unreadable."""
-    return parse(path, contents(path, str(path)))
+    return dataclasses.replace(parse(path, contents(path, str(path))), real=path.resolve())
 
 
 def check_writable(path: Path) -> None:

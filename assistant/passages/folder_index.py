@@ -9,6 +9,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +57,21 @@ class FolderIndex:
             with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
                 return finding.find(sql, self.folder, question, before, answers, limit)
         return finding.Hits([], {})
+
+    def is_stale(self, read: float) -> bool:
+        """Return whether something has changed since the index was `read`, in seconds since 1970.
+
+        The files that were read are compared, and the times of the folders that they are in.
+        """
+        with suppress(sqlite3.Error, OSError), closing(index_file.opened(self._path)) as sql:
+            query = "SELECT path, size, changed FROM file WHERE reason = ''"
+            known = {path: (size, changed) for path, size, changed in sql.execute(query)}
+            folders = {Path(), *chain.from_iterable(Path(path).parents for path in known)}
+            times = [os.stat(self.folder / path).st_mtime for path in folders]
+            states = {path: os.lstat(self.folder / path) for path in known}
+            now = {path: (state.st_size, state.st_mtime_ns) for path, state in states.items()}
+            return now != known or max(times) >= read
+        return True
 
     @property
     def state(self) -> IndexState:

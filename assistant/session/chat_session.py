@@ -130,9 +130,9 @@ class ChatSession:
             self.tool_loop.apply_pending_setting()
         self.answer()
 
-    def read_folders(self, attachments: Iterable[Attachment]) -> None:
+    def read_folders(self, attachments: Iterable[Attachment], asked: bool = False) -> None:
         """Start to read the folders of a question, of which some may have changed."""
-        if self.folders is not None and (stale := self.folders.claim_stale(attachments)):
+        if self.folders is not None and (stale := self.folders.claim_stale(attachments, asked)):
             self._start(self.folders.read(stale))
 
     def answer(self) -> None:
@@ -234,7 +234,7 @@ class ChatSession:
 
     def _request_answer(self, answer: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.tool_loop.close_approval()
-        self.read_folders(self.branch.leaf.attachments if self.branch.leaf else ())
+        self.read_folders(self.branch.leaf.attachments if self.branch.leaf else (), asked=True)
         self._next = answer
         self._start_loop()
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, islice, zip_longest
 from math import inf
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from assistant.events import Warned
@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # most conversations are about no folder
     from assistant.settings.settings import Settings
 
 FRESH_S = 30.0
-"""Seconds for which an index is not brought up to date again."""
+"""Seconds for which an index is not brought up to date again, unless files have changed."""
 POLL_S = 0.05
 """Seconds between two checks whether the folders of a question have been read."""
 UNMEASURED_S = 0.01
@@ -46,6 +46,7 @@ class FolderRetriever:
     def __init__(self, emit: Emit, settings: "Callable[[], Settings]") -> None:
         self._emit, self._settings = emit, settings
         self._read: dict[str, float] = {}  # time of the last indexing; inf while indexing
+        self._started: dict[str, float] = {}  # its start, in seconds since 1970
         self._news: dict[str, str] = {}  # the sentence that was shown for each
         self._progress = Preparing("", 0.0)  # of the folder that is being read
 
@@ -54,10 +55,16 @@ class FolderRetriever:
         attached = (file.name for file in attachments if file.is_folder and not file.text)
         return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
 
-    def claim_stale(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
-        """Return the folders that were not read for a while; the caller must `read` them now."""
-        now = monotonic()
-        stale = tuple(n for n in self.names(attachments) if now - self._read.get(n, -inf) > FRESH_S)
+    def claim_stale(
+        self, attachments: Iterable[Attachment], asked: bool = False
+    ) -> tuple[str, ...]:
+        """Return the folders that were not read for a while; the caller must `read` them now.
+
+        These are all if a question is `asked`, since files may have changed since.
+        """
+        now, names = monotonic(), self.names(attachments)
+        fresh_s = 0.0 if asked else FRESH_S
+        stale = tuple(name for name in names if now - self._read.get(name, -inf) > fresh_s)
         self._read.update(dict.fromkeys(stale, inf))
         return stale
 
@@ -66,21 +73,26 @@ class FolderRetriever:
         from assistant.passages.folder_index import update
 
         for name in names:
-            news, self._progress = "", Preparing(f"reading {name}", 0.0)
+            news, self._progress = self._news.get(name, ""), Preparing(f"reading {name}", 0.0)
+            last, now = self._started.get(name, -inf), time()
             try:
-                async for done, of, _ in update(
-                    expanded(name).absolute(), cache_dir() / "passages"
-                ):
+                is_fresh = now - last < FRESH_S
+                if is_fresh and not await asyncio.to_thread(_index(name).is_stale, last):
+                    continue
+                self._started[name] = now
+                folder = expanded(name).absolute()
+                async for done, of, _ in update(folder, cache_dir() / "passages"):
                     text = f"reading {name}: {done:,} of {of:,} files"
                     self._progress = Preparing(text, done / max(of, 1))
                     self._emit(self._progress)
                 news = _summary(name)
             except StorageError as error:
+                news = ""
                 self._emit(Warned(str(error)))
             finally:
                 self._read[name] = monotonic()
-            self._emit(Preparing(news if news != self._news.get(name) else "", None))
-            self._news[name] = news
+                self._emit(Preparing(news if news != self._news.get(name) else "", None))
+                self._news[name] = news
 
     async def look_up(
         self, branch: ActiveBranch, model: "ModelInfo | None", wanted: Callable[[], bool]

@@ -220,3 +220,16 @@ def test_an_edit_is_taken_back_whatever_its_check_has_made_of_the_file(path, che
         assert isinstance(check, str) or kept_versions.undo_command(path) in done
         kept_versions.undo(path)
         assert path.read_bytes() == (b"new\n" if check == "removed" else check)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_link_that_an_edited_file_has_become_leads_to_a_file_that_stays(path, tmp_path, keeps):
+    before, other = text_file.read(path), tmp_path / "other"
+    kept_versions.write(before, b"new\n", before.data if keeps else None)
+    for text in ("another\n", "new\n"):
+        other.write_text(text)
+        path.unlink()
+        path.symlink_to(other)
+        with pytest.raises(StorageError, match="another file now"):
+            kept_versions.restore(before, b"new\n", keeps)
+        assert other.read_text() == text

@@ -310,6 +310,32 @@ async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatc
     assert folders.claim_stale([NOTES]) == ("notes/",)
 
 
+@pytest.mark.parametrize("change", ["edited", "added", "renamed"])
+async def test_a_question_sees_what_has_changed_a_moment_before(notes: Path, change: str) -> None:
+    made = stage()
+    assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
+    await made.answer("In Lima [1].")
+    file, text = notes / "air.md", "Zeppelins are moored at the Nordholz hangar."
+    if change == "edited":
+        file.write_text(f"A line above.\n\n{text}\n")
+    elif change == "added":
+        (notes / "new.md").write_text(text)
+    else:
+        file.rename(notes / "new.md")
+    asked = await ask(made, "Where exactly are zeppelins moored?", NOTES, count=2)
+    found = {"edited": "air.md:1-3:\n```\nA line", "added": "new.md:1:", "renamed": "new.md:1-3:"}
+    assert found[change] in asked
+
+
+async def test_a_folder_in_which_nothing_has_changed_is_not_read_again(
+    notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = stage()
+    await read(made)
+    monkeypatch.setattr(folder_index, "update", None)
+    assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
+
+
 async def test_an_index_that_fails_is_not_an_empty_folder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
