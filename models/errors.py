@@ -4,6 +4,9 @@ The text of each is one or two sentences that say what happened, to which file o
 do about it; it is shown as it is.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 def well_formed(text: str) -> str:
     """Return a text with U+FFFD for each half of a surrogate pair: one for each byte of a file's
@@ -61,3 +64,12 @@ class Bug(SpecchatError):
 
 class Cancelled(Exception):
     """The work was stopped on request."""
+
+
+@contextmanager
+def raising(kind: type[SpecchatError], what: str, advice: str = "") -> Iterator[None]:
+    """Raise an error of a kind instead of an `OSError`: what cannot be done, why, and advice."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what}: {error.strerror}.{advice}") from error

@@ -77,11 +77,9 @@ def race(
 
 
 def run(recorded: RecordedRace, console: EngineConsole) -> None:
-    """Run and record a race. Ctrl-C stops it and keeps the text so far.
+    """Run and record a race; a `SpecchatError` says that no lane could start.
 
-    Raises:
-        SpecchatError: no lane could start.
-        KeyboardInterrupt: Ctrl-C while loading, or twice.
+    Ctrl-C stops it and keeps the text so far. While loading, or twice, it raises.
     """
 
     def handle(event: Event) -> None:

@@ -54,7 +54,7 @@ def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Res
                 speeds = [stats.tokens_per_s, *(ratio if name != reference else [None, None])]
                 rows.append([kind, name, *speeds, stats.tokens_per_eval, stats.acceptance_rate])
     note = NOTES["prompts"]
-    if failures := sorted({answer.failure for answer in answers if answer.failure}):
+    if failures := sorted({a.outcome for a in answers if isinstance(a.outcome, str)}):
         note += f" Some answers failed: {' '.join(failures)}"
     return [ResultTable("Speed by kind of prompt", PROMPTS, rows, note, bars=2)]
 

@@ -41,7 +41,7 @@ def test_a_share_has_an_interval_with_a_width_where_all_are_right():
 
 
 def test_ratio_is_the_geometric_mean_over_questions_and_repeats_are_added_up():
-    answers = [answer("a", "ars", 4.0, repeat=1), answer("a", "auto", 2.0, repeat=1)]
+    answers = [answer("a", "ars", 4.0), answer("a", "auto", 2.0)]
     for name, ars_s, auto_s, kind in (
         ("a", 2, 1, "code"),
         ("b", 1, 2, "code"),

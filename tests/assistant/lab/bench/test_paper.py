@@ -83,13 +83,11 @@ def test_acceptance_is_of_what_was_proposed_and_each_draft_says_how_often_it_pro
 
 def test_table_1_compares_the_scores_of_the_same_questions(answers):
     told = {("a", "ars"): "one two three", ("a", "model=4"): "one two", ("b", "ars"): "one two"}
-    said = [
-        replace(
-            each, measured=replace(each.measured, text=told.get((each.question, each.system), ""))
-        )
-        for each in answers
-    ]
-    ars, sps = columns(made(said, references={"a": "one two three"})[0])
+    written = []
+    for plain in answers:
+        text = told.get((plain.question, plain.system), "")
+        written.append(replace(plain, outcome=replace(plain.outcome, text=text)))
+    ars, sps = columns(made(written, references={"a": "one two three"})[0])
     assert (ars["method"], ars["× ArS [95 %]"]) == ("ArS", None)
     assert ars["ROUGE-2 [95 %]"].value == pytest.approx(1.0)
     assert sps["ROUGE-2 [95 %]"].value == pytest.approx(2 / 3 - 1)  # the difference from ArS
