@@ -101,8 +101,7 @@ def test_any_file_of_the_hubs_cache_can_be_named(data):
 def test_installed_lists_each_whole_model_once_and_how_to_name_it(hosted, data, tmp_path):
     hub_file(hosted.repo, hosted.revision, hosted.file, data, hosted.sha256)
     hub_file("some/one", OTHER, "file.gguf", data, "e" * 64)
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "mine.gguf").write_bytes(data)
+    file(tmp_path / "models" / "mine.gguf", data)
     references = [model.reference for model in installed()]
     assert references == ["toy", "some/one:file.gguf", str(tmp_path / "models" / "mine.gguf")]
     assert all(identify(reference).path.is_file() for reference in references)
@@ -124,9 +123,7 @@ def test_a_file_that_is_not_whole_or_no_language_model_is_not_listed(data, tmp_p
         folder / "mmproj-model-f16.gguf",
     ):
         file(path, data)
-    broken = blobs.parent / "snapshots" / OTHER / "toy.gguf"
-    broken.parent.mkdir(parents=True)
-    broken.symlink_to("../../blobs/gone")
+    hub_file("org/toy", OTHER, "toy.gguf", data, "gone").resolve().unlink()
     assert [model.path.name for model in installed()] == ["a-00001-of-00002.gguf"]
 
 
@@ -172,7 +169,6 @@ F16, Q4_0, Q8_0, Q4_K_M = 1, 2, 7, 15
 
 
 def write(path: Path, file_type: int, name: str | None = "Toy 1B Instruct", **options) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     return tiny.write(path, name=name, file_type=file_type, **options)
 
 

@@ -27,7 +27,6 @@ FEW = ("--tokens", 300)
 def here(bare_machine):
     """A machine with a target and a draft among specchat's own models."""
     folder = bare_machine / "models"
-    folder.mkdir()
     tiny.write(folder / "target.gguf", layers=8, words=WORDS, stops=False)
     tiny.write(folder / "draft.gguf", seed=2, like=0, layers=2, words=WORDS, stops=False)
     return folder

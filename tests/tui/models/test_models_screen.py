@@ -115,7 +115,6 @@ def loaded(target: Path, draft: Path | None = None) -> Ready:
 def shelf(bare_machine: Path) -> Path:
     """A folder of specchat's own: a large model, two that can draft for it, one that cannot."""
     folder = bare_machine / "models"
-    folder.mkdir()
     tiny.write(folder / "large.gguf", layers=12)
     tiny.write(folder / "middle.gguf", layers=3)
     tiny.write(folder / "small.gguf", layers=1)

@@ -1,7 +1,15 @@
 """Benchmark answers with chosen figures."""
 
+from typing import Any
+
 from assistant.lab.bench.answers import Measured, RunAnswer
+from assistant.lab.table import ResultTable
 from assistant.stats import Stats
+
+
+def columns(table: ResultTable) -> list[dict[str, Any]]:
+    """Return the rows of a table, by column."""
+    return [dict(zip([name for name, _ in table.header], row, strict=True)) for row in table.rows]
 
 
 def answer(

@@ -15,7 +15,7 @@ from assistant.lab.bench.plan import (
     task_and_sampling,
 )
 from assistant.lab.bench.reports import rouge_2, tables
-from tests.assistant.lab.bench.made import answer
+from tests.assistant.lab.bench.made import answer, columns
 
 GREEDY = "code · greedy"
 ALPHA, TOKEN_S, STEP_S = 0.5, 0.1, 0.02
@@ -42,10 +42,6 @@ def answers():
 def made(answers, labels=(), references=None):
     """Return the tables: Chen's two, Leviathan's two, and that of other weights."""
     return tables(answers, paper_systems(labels), references or {})
-
-
-def columns(table):
-    return [dict(zip([name for name, _ in table.header], row, strict=True)) for row in table.rows]
 
 
 def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(answers):
@@ -103,11 +99,8 @@ def test_factors_are_against_the_first_of_the_other_weights():
         answer("q", "model=4", 2.0, kind=kind, **more),
     ]
     wide, ars, sps = columns(made(answers, ["/a/b-F16.gguf"])[-1])
-    assert [row["weights and method"] for row in (wide, ars, sps)] == [
-        "b-F16 ars",
-        "ars",
-        "model=4",
-    ]
+    names = [row["weights and method"] for row in (wide, ars, sps)]
+    assert names == ["b-F16 ars", "ars", "model=4"]
     assert wide["× first [95 %]"] is None
     assert [row["× first [95 %]"].value for row in (ars, sps)] == pytest.approx([2, 5])
     assert (sps["slowest"], sps["fastest"], sps["accepted"]) == (50, 50, 0.8)
