@@ -47,6 +47,14 @@ def test_samples_have_the_law_of_the_target_by_the_chain_rule():
     assert sampler().law == pytest.approx({text: p for text, p in expected.items() if p}, rel=1e-5)
 
 
+@pytest.mark.parametrize("rule", ["token", "block"])
+def test_a_rule_without_a_seed_has_the_law_of_the_target(rule):
+    """P < 1e-6 to fail: that is `FALSE_ALARM`."""
+    check = sampled("samples", rule, sampler(), rule_of(Request((), rule=rule)), 1000, 1)
+    assert check.holds, check
+    assert check.figures["proposed by model"] > 1000
+
+
 def test_each_rule_has_the_law_and_each_mistake_has_not():
     """The chance of these samples is the same each time."""
     for check, is_right in mistakes.checks():
