@@ -22,12 +22,15 @@ SPEC = (
 
 
 @click.group()
-def bench() -> None:
+@click.pass_context
+def bench(context: click.Context) -> None:
     """Measure what speculation is worth with your pair, on your machine.
 
     Systems answer the same prompts together, a few tokens each in turn, so changes in the machine's
     speed cancel out. Each has its own contexts, which take memory.
     """
+    # Options that were typed before the command count for the one that follows.
+    context.default_map = {str(context.invoked_subcommand): context.default_map}
 
 
 def measuring(command: Command) -> Command:
@@ -54,15 +57,6 @@ def comparing(command: Command) -> Command:
     repeats = click.option("--repeats", type=count, default=1, help="Ask everything N times.")
     file = click.argument("file", required=False, type=FILE)
     return measuring(repeats(file(command)))
-
-
-def chosen(options: dict[str, Any]) -> Settings:
-    """Return the settings of the options before and after the command."""
-    from tui.shell.cli import given_before_the_command
-
-    typed = {name: value for name, value in options.items() if value is not None}
-    root = click.get_current_context().find_root()
-    return usual.settings({**given_before_the_command(root), **typed})
 
 
 def compare(
@@ -95,7 +89,7 @@ def prompts(file: Path | None, spec: str, **options: Any) -> None:
     conversations is asked). Without it, specchat's own prompts are asked: code, chat, summaries,
     questions, maths, translation and editing.
     """
-    settings, ways = chosen(options), plan.systems(spec)
+    settings, ways = usual.settings(options), plan.systems(spec)
     questions = plan.questions_of(file) if file else plan.bundled("tasks")
     compare("prompts", settings, ways, questions, settings.sampling, options)
 
@@ -108,7 +102,7 @@ def infill(file: Path | None, spec: str, **options: Any) -> None:
     FILE has JSON lines in the format of HumanEval-Infilling. Without it, gaps in specchat's own
     files of six languages are filled. The answer is the likeliest text, of 24 tokens at most.
     """
-    settings, ways = chosen(options), plan.systems(spec)
+    settings, ways = usual.settings(options), plan.systems(spec)
     gaps = plan.questions_of(file) if file else plan.bundled("gaps")
     middles = {gap.name: gap.reference for gap in gaps if gap.suffix is not None and gap.reference}
     if len(middles) < len(gaps):
@@ -130,7 +124,7 @@ def sweep(file: Path | None, lookaheads: str, **options: Any) -> None:
     That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
     FILE. Proposals are the draft model's; --source names another source.
     """
-    settings = chosen(options)
+    settings = usual.settings(options)
     ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
     own = [question for question in plan.bundled("tasks") if question.kind in ("code", "summary")]
     questions = plan.questions_of(file) if file else own
@@ -163,7 +157,8 @@ def paper(
     from assistant.lab.bench.reports import tables
     from tui.lab.bench_session import here, measure
 
-    settings = chosen(options | {"seed": None})  # the coupled draws of a seed are not their SpS
+    # The coupled draws of a seed are not their SpS.
+    settings = usual.settings(options | {"seed": None})
     texts = plan.questions_of(summaries) if summaries else plan.bundled("summaries")
     references = {text.name: text.reference for text in texts if text.reference}
     if not references:

@@ -93,9 +93,10 @@ def test_infill_fills_gaps_with_every_system(tmp_path: Path) -> None:
 
 
 def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
-    few = ("--lookaheads", "3,1", "--max-tokens", 16, "--per-kind", 1)
-    done("bench", "sweep", asked, *pair, *GREEDY, *few, "--json", tmp_path / "out.json")
-    (steps,) = tables(tmp_path / "out.json")
+    few, report = ("--lookaheads", "3,1", "--per-kind", 1), tmp_path / "out.json"
+    done("--max-tokens", 16, "bench", "sweep", asked, *pair, *GREEDY, *few, "--json", report)
+    assert json.loads(report.read_text())["settings"]["max_tokens"] == 16
+    (steps,) = tables(report)
     assert [(row["task"], row["K"]) for row in steps] == [
         (kind, k) for kind in ("rivers", "hills") for k in "013"
     ]
