@@ -97,10 +97,8 @@ def with_models(layers: Layers, before: str | None, target: str, draft: str | No
     from models import catalog  # read when a model is, and --help needs none
 
     usual = catalog.DEFAULT.target.name
-    named = target if target != usual else "auto"
-    return layers.choose(
-        target=named, draft=draft if draft and target == (before or usual) else "auto"
-    )
+    own = draft if draft and target == (before or usual) else "auto"
+    return layers.choose(target="auto" if target == usual else target, draft=own)
 
 
 def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:

@@ -39,9 +39,7 @@ PADDED = vocab("a", "b", "[PAD2]", "[PAD3]", unused=(2, 3))
         (SHORT, LONG, "token 2, 'c', is only in the draft"),
     ],
 )
-def test_vocabularies_match_except_for_padding_or_the_first_difference_is_named(
-    target, draft, reason
-):
+def test_vocabularies_match_except_padding_or_the_first_difference_is_named(target, draft, reason):
     assert mismatch(target, draft) == reason
 
 

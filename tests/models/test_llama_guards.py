@@ -82,9 +82,7 @@ def test_a_second_evaluation_during_one_is_refused(open_model, tiny_target, monk
         *(("--threads", {"threads": threads}) for threads in (0, -1, 513, 10**6)),
     ],
 )
-def test_a_context_too_small_and_impossible_threads_are_refused(
-    open_model, tiny_target, sentence, options
-):
+def test_too_small_contexts_and_odd_threads_are_refused(open_model, tiny_target, sentence, options):
     with pytest.raises(ModelError, match=sentence):
         open_model(tiny_target, **options)
 

@@ -158,9 +158,7 @@ FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     ("end", "error", "sentence"),
     [(FULL, StorageError, ": No space left"), (KeyboardInterrupt, KeyboardInterrupt, None)],
 )
-def test_after_any_end_it_can_be_made_afresh(
-    models, source, monkeypatch, moment, end, error, sentence
-):
+def test_after_any_end_it_is_made_afresh(models, source, monkeypatch, moment, end, error, sentence):
     with monkeypatch.context() as patched:
         patched.setattr(writing, moment, Mock(side_effect=end))
         with pytest.raises(error, match=sentence):

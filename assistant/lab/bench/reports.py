@@ -247,8 +247,7 @@ def rouge_2(text: str, reference: str) -> float:
 
     Lin 2004, without stemming: words are letters and digits, in small letters.
     """
-    ours, theirs = (
-        Counter(pairwise(re.findall(r"\w+", version.lower()))) for version in (text, reference)
-    )
+    words = (re.findall(r"\w+", version.lower()) for version in (text, reference))
+    ours, theirs = map(Counter, map(pairwise, words))
     common = (ours & theirs).total()
     return 2 * common / (ours.total() + theirs.total()) if common else 0.0

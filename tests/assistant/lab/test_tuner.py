@@ -37,9 +37,7 @@ def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft
     assert received[-1].left_s == 0
 
 
-def test_the_times_of_a_tuning_are_known_at_the_next_load(
-    tiny_target, open_model, monkeypatch, tmp_path
-):
+def test_tuned_times_are_known_at_the_next_load(tiny_target, open_model, monkeypatch, tmp_path):
     measured = tuned(tiny_target, cache=tmp_path)
     monkeypatch.setattr(Profile, "measure", None)  # nothing may be measured
     costs = prepared(open_model(tiny_target), None, tmp_path).costs

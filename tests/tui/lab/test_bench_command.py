@@ -80,10 +80,8 @@ def test_prompts_compares_in_a_table_json_and_markdown(pair, asked: Path, tmp_pa
 
 
 def test_infill_fills_gaps_with_every_system(tmp_path: Path) -> None:
-    marks = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
-    target = tiny.write(
-        tmp_path / "fills.gguf", stops=False, n_ctx=2048, controls=(*tiny.CONTROLS, *marks)
-    )
+    controls = (*tiny.CONTROLS, "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+    target = tiny.write(tmp_path / "fills.gguf", stops=False, n_ctx=2048, controls=controls)
     command = ("bench", "infill", "--target", target, "--per-kind", 1, *GREEDY)
     done(*command, "--json", tmp_path / "out.json")
     speeds, gaps = tables(tmp_path / "out.json")

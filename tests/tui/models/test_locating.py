@@ -33,9 +33,7 @@ def test_another_programs_target_is_named_and_has_a_draft(bare_machine: Path, ta
     assert (setup.target, setup.draft) == (blob, draft)
 
 
-def test_a_named_draft_is_taken_as_is_and_without_one_there_is_a_reason(
-    bare_machine: Path, target: Path
-) -> None:
+def test_a_named_draft_is_taken_and_none_has_a_reason(bare_machine: Path, target: Path) -> None:
     other = tiny.write(bare_machine / "other.gguf", controls=("<|a|>", "<|b|>", "<|c|>"))
     for draft, path, reason in (
         (None, None, "No model on this machine can guess for target.gguf."),
