@@ -102,26 +102,17 @@ def surroundings(files: Mapping[str, Path]) -> dict[str, Any]:
     """Return this machine, the versions of all libraries that compute, and the files, by role."""
     uname = platform.uname()
     libraries = ("specchat", *(package.name for package in PACKAGES.values()), "numpy")
+    machine = {"processor": processor(), "cores": compute_cores(), "memory": memory().total}
     return {
-        "machine": {
-            "processor": processor(),
-            "cores": compute_cores(),
-            "memory": memory().total,
-            "system": f"{uname.system} {uname.release} {uname.machine}",
-        },
-        "versions": {
-            "python": platform.python_version(),
-            **{name: _version(name) for name in libraries},
-        },
-        "files": {
-            role: {
-                "path": os.fsencode(path).decode("utf-8", "backslashreplace"),
-                "size": path.stat().st_size,
-                "sha256": known_sha256(path),
-            }
-            for role, path in files.items()
-        },
+        "machine": {**machine, "system": f"{uname.system} {uname.release} {uname.machine}"},
+        "versions": {"python": platform.python_version(), **{n: _version(n) for n in libraries}},
+        "files": {role: _file(path) for role, path in files.items()},
     }
+
+
+def _file(path: Path) -> dict[str, Any]:
+    name = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return {"path": name, "size": path.stat().st_size, "sha256": known_sha256(path)}
 
 
 def _version(name: str) -> str:
