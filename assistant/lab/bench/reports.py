@@ -143,9 +143,8 @@ def tables(
 ) -> list[ResultTable]:
     """Return the papers' tables, with other models on another machine, from the answers of one run.
 
-    They are answers to what `plan.paper_questions` yields.
-
-    `references` are summaries to compare with, by the question's name.
+    They are answers to what `plan.paper_questions` yields; `references` are summaries to compare
+    with, by the question's name.
     """
     greedy = [answer for answer in answers if plan.task_and_sampling(answer.kind)[1] == plan.GREEDY]
     swept = [way for way in ways if way.name == "ars" or way.sources == ("model",)]

@@ -123,15 +123,11 @@ def test_systems_are_written_as_people_say_them():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is not a system"),
-        ("fast", "neither a mode nor of"),
-        ("ars=3", "goes with sps"),
-        ("sps=0", "1 to 31"),
-        ("sps=32", "1 to 31"),
-        ("auto,auto", "listed twice"),
+        ("", "is not a system"), ("fast", "neither a mode nor of"), ("ars=3", "goes with sps"),
+        ("sps=0", "1 to 31"), ("sps=32", "1 to 31"), ("auto,auto", "listed twice"),
         ("suffix+=3", "neither a mode"),
     ],
-)
+)  # fmt: skip
 def test_a_text_that_names_no_system_is_refused_with_the_reason(text, reason):
     with pytest.raises(UsageError, match=reason):
         systems(text)

@@ -5,15 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assistant.decoding.lookahead.forecast import expected_tokens
-from assistant.lab.bench.plan import (
-    DRAFTS,
-    LOOKAHEADS,
-    SAMPLINGS,
-    bundled,
-    paper_questions,
-    paper_systems,
-    task_and_sampling,
-)
+from assistant.lab.bench import plan
 from assistant.lab.bench.reports import rouge_2, tables
 from tests.assistant.lab.bench.made import answer, columns
 
@@ -36,12 +28,12 @@ def ideal(question, k, reading_s=0.0):
 @pytest.fixture
 def answers():
     ars = [answer(name, "ars", 10.0, kind=GREEDY) for name in "ab"]
-    return [*ars, *(ideal(name, k) for name in "ab" for k in LOOKAHEADS)]
+    return [*ars, *(ideal(name, k) for name in "ab" for k in plan.LOOKAHEADS)]
 
 
 def made(answers, labels=(), references=None):
     """Return the tables: Chen's two, Leviathan's two, and that of other weights."""
-    return tables(answers, paper_systems(labels), references or {})
+    return tables(answers, plan.paper_systems(labels), references or {})
 
 
 def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(answers):
@@ -49,7 +41,7 @@ def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(a
     (alpha,) = columns(alphas)
     assert (alpha["draft"], alpha["proposes"]) == ("model", 1.0)
     assert alpha["α [95 %]"].value == pytest.approx(ALPHA)
-    assert [row["K"] for row in columns(speeds)] == [str(k) for k in LOOKAHEADS]
+    assert [row["K"] for row in columns(speeds)] == [str(k) for k in plan.LOOKAHEADS]
     for row in columns(speeds):
         assert row["/round"] == pytest.approx(row["eq. 1"])
         assert row["× ArS [95 %]"].value == pytest.approx(row["th. 3.8"])
@@ -57,7 +49,10 @@ def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(a
 
 
 def test_cost_of_a_step_and_its_formulas_are_without_the_reading_of_the_prompt(answers):
-    read = [*answers[:2], *(ideal(name, k, reading_s=7.0) for name in "ab" for k in LOOKAHEADS)]
+    read = [
+        *answers[:2],
+        *(ideal(name, k, reading_s=7.0) for name in "ab" for k in plan.LOOKAHEADS),
+    ]
     _, sweep, _, speeds, _ = made(read)
     for row in columns(speeds):
         k = int(row["K"])
@@ -107,18 +102,18 @@ def test_factors_are_against_the_first_of_the_other_weights():
 
 
 def test_everything_that_the_tables_need_is_asked_once():
-    ways = paper_systems(["f16"])
-    tasks = [*bundled("summaries"), *bundled("code")]
-    all_ = [*paper_questions(tasks, bundled("tasks"), ways)]
+    ways = plan.paper_systems(["f16"])
+    tasks = [*plan.bundled("summaries"), *plan.bundled("code")]
+    all_ = [*plan.paper_questions(tasks, plan.bundled("tasks"), ways)]
     keys = [
         (each.question.kind, each.question.name, way.name) for each in all_ for way in each.systems
     ]
     assert len(keys) == len(set(keys))
-    assert {task_and_sampling(each.question.kind)[1] for each in all_} == SAMPLINGS.keys()
-    for arm, count in (("greedy", 1 + len(LOOKAHEADS) + len(DRAFTS) - 1), ("T=1", len(DRAFTS)),
+    assert {plan.task_and_sampling(each.question.kind)[1] for each in all_} == plan.SAMPLINGS.keys()
+    for arm, count in (("greedy", 1 + len(plan.LOOKAHEADS) + len(plan.DRAFTS) - 1), ("T=1", len(plan.DRAFTS)),
                        ("nucleus", 2), ("files", 4)):  # fmt: skip
         names = {way.name for each in all_ for way in each.systems
-                 if task_and_sampling(each.question.kind)[1] == arm}  # fmt: skip
+                 if plan.task_and_sampling(each.question.kind)[1] == arm}  # fmt: skip
         assert len(names) == count, arm
 
 
@@ -138,5 +133,5 @@ def test_rouge_2_by_hand(text, reference, score):
 
 
 def test_summaries_have_references_that_are_not_their_text():
-    for question in bundled("summaries"):
+    for question in plan.bundled("summaries"):
         assert 0 < rouge_2(question.reference, question.text) < 0.2
