@@ -60,7 +60,6 @@ def comparing(command: Command) -> Command:
 
 
 def compare(
-    command: str,
     settings: Settings,
     ways: Sequence[System],
     questions: Sequence[plan.Question],
@@ -74,8 +73,9 @@ def compare(
 
     few = plan.first_of_each(questions, options["per_kind"])
     order = plan.interleaved(few, ways, sampling, options["repeats"], settings.seed)
-    report = getattr(reports, command)  # it has the command's name
-    measure(command, settings, ways, order, lambda runs: report(runs, ways, *references), options)
+    # It has the command's name.
+    report = getattr(reports, str(click.get_current_context().info_name))
+    measure(settings, ways, order, lambda runs: report(runs, ways, *references), options)
 
 
 @comparing
@@ -91,7 +91,7 @@ def prompts(file: Path | None, spec: str, **options: Any) -> None:
     """
     settings, ways = usual.settings(options), plan.systems(spec)
     questions = plan.questions_of(file) if file else plan.bundled("tasks")
-    compare("prompts", settings, ways, questions, settings.sampling, options)
+    compare(settings, ways, questions, settings.sampling, options)
 
 
 @comparing
@@ -107,7 +107,7 @@ def infill(file: Path | None, spec: str, **options: Any) -> None:
     middles = {gap.name: gap.reference for gap in gaps if gap.suffix is not None and gap.reference}
     if len(middles) < len(gaps):
         raise click.UsageError(f"{file} has lines without a suffix and a canonical_solution.")
-    compare("infill", settings, ways, gaps, plan.SAMPLINGS[plan.GREEDY], options, middles)
+    compare(settings, ways, gaps, plan.SAMPLINGS[plan.GREEDY], options, middles)
 
 
 @comparing
@@ -128,7 +128,7 @@ def sweep(file: Path | None, lookaheads: str, **options: Any) -> None:
     ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
     own = [question for question in plan.bundled("tasks") if question.kind in ("code", "summary")]
     questions = plan.questions_of(file) if file else own
-    compare("sweep", settings, ways, questions, settings.sampling, options)
+    compare(settings, ways, questions, settings.sampling, options)
 
 
 @measuring
@@ -168,4 +168,4 @@ def paper(
     labels = here(settings) if files is None else [*filter("none".__ne__, files.split(","))]
     ways, mixed = plan.paper_systems(labels), plan.first_of_each(plan.bundled("tasks"), 1)
     order = plan.paper_questions(plan.first_of_each(tasks, per_kind), mixed, ways)
-    measure("paper", settings, ways, order, lambda runs: tables(runs, ways, references), options)
+    measure(settings, ways, order, lambda runs: tables(runs, ways, references), options)

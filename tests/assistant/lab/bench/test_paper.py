@@ -49,11 +49,8 @@ def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(a
 
 
 def test_cost_of_a_step_and_its_formulas_are_without_the_reading_of_the_prompt(answers):
-    read = [
-        *answers[:2],
-        *(ideal(name, k, reading_s=7.0) for name in "ab" for k in plan.LOOKAHEADS),
-    ]
-    _, sweep, _, speeds, _ = made(read)
+    read = [ideal(name, k, reading_s=7.0) for name in "ab" for k in plan.LOOKAHEADS]
+    _, sweep, _, speeds, _ = made([*answers[:2], *read])
     for row in columns(speeds):
         k = int(row["K"])
         formula = expected_tokens(ALPHA, k) / (k * STEP_S / TOKEN_S + 1)
@@ -102,19 +99,16 @@ def test_factors_are_against_the_first_of_the_other_weights():
 
 
 def test_everything_that_the_tables_need_is_asked_once():
-    ways = plan.paper_systems(["f16"])
-    tasks = [*plan.bundled("summaries"), *plan.bundled("code")]
-    all_ = [*plan.paper_questions(tasks, plan.bundled("tasks"), ways)]
-    keys = [
-        (each.question.kind, each.question.name, way.name) for each in all_ for way in each.systems
-    ]
-    assert len(keys) == len(set(keys))
-    assert {plan.task_and_sampling(each.question.kind)[1] for each in all_} == plan.SAMPLINGS.keys()
-    for arm, count in (("greedy", 1 + len(plan.LOOKAHEADS) + len(plan.DRAFTS) - 1), ("T=1", len(plan.DRAFTS)),
-                       ("nucleus", 2), ("files", 4)):  # fmt: skip
-        names = {way.name for each in all_ for way in each.systems
-                 if plan.task_and_sampling(each.question.kind)[1] == arm}  # fmt: skip
-        assert len(names) == count, arm
+    tasks, ways = [*plan.bundled("summaries"), *plan.bundled("code")], plan.paper_systems(["f16"])
+    items = plan.paper_questions(tasks, plan.bundled("tasks"), ways)
+    asked = [(item.question, way.name) for item in items for way in item.systems]
+    assert len(asked) == len({(question.kind, question.name, way) for question, way in asked})
+    systems = {sampling: set() for sampling in plan.SAMPLINGS}
+    for question, way in asked:
+        systems[plan.task_and_sampling(question.kind)[1]].add(way)
+    lookaheads, drafts = len(plan.LOOKAHEADS), len(plan.DRAFTS)
+    counts = {"greedy": lookaheads + drafts, "nucleus": 2, "T=1": drafts, "files": 4}
+    assert {sampling: len(names) for sampling, names in systems.items()} == counts
 
 
 @pytest.mark.parametrize(
