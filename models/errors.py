@@ -5,6 +5,8 @@ do about it; it is shown as it is.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 NO_MEMORY = "Memory ran out. Close other programs, or try a smaller model or context (--ctx)."
 OUT_OF_MEMORY = re.compile(
@@ -69,3 +71,12 @@ class Bug(SpecchatError):
 
 class Cancelled(Exception):
     """The work was stopped on request."""
+
+
+@contextmanager
+def raising(kind: type[SpecchatError], what: str, advice: str = "") -> Iterator[None]:
+    """Raise an error of a kind instead of an `OSError`: what cannot be done, why, and advice."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what}: {error.strerror}.{advice}") from error

@@ -129,8 +129,7 @@ def is_on_battery() -> bool:
         return not is_plugged and any(_read(path / "status") == "Discharging" for path in batteries)
     import psutil
 
-    sensor = getattr(psutil, "sensors_battery", lambda: None)  # not on every system
-    battery = sensor()
+    battery = getattr(psutil, "sensors_battery", lambda: None)()  # not on every system
     return battery is not None and battery.power_plugged is False
 
 

@@ -53,6 +53,7 @@ def write(
     glm4moe is a head that predicts the token after the next one, which nothing here uses. `weights`
     is the type of all matrices except the embeddings; `vocabulary` is for `write_vocabulary`.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     layers = layers or LAYERS.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
     n_vocab = write_vocabulary(writer, controls, **vocabulary)

@@ -46,13 +46,9 @@ def shares(parts: Sequence[float], width: int) -> tuple[int, ...]:
 def aligned(rows: Sequence[Sequence[str]], names: int = 1) -> list[list[str]]:
     """Return rows padded to columns: the first `names` cells to the left, figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        [
-            cell.ljust(width) if i < names else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        for row in rows
-    ]
+    pads = [str.ljust if i < names else str.rjust for i in range(len(widths))]
+    padded = (zip(pads, row, widths, strict=True) for row in rows)
+    return [[pad(cell, width) for pad, cell, width in row] for row in padded]
 
 
 def size(count: float) -> str:

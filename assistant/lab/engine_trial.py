@@ -29,11 +29,7 @@ N_CTX = 512
 def compare(
     setup: EngineArgs, folder: Path, cancel: CancelFlag, emit: Callable[[EngineName], None]
 ) -> EngineChoice:
-    """Try all engines with a setup's target, and remember which is the fastest.
-
-    Raises:
-        Cancelled: `cancel` was raised.
-    """
+    """Try all engines with a setup's target, and remember which is the fastest."""
     figures: dict[EngineName, EngineFigures] = {}
     failures: list[str] = []
     for name in engines.installed():
@@ -63,12 +59,7 @@ def fastest(figures: Mapping[EngineName, EngineFigures], failures: list[str]) ->
 def run(
     engine: EngineName, path: Path, gpu_layers: int | None, threads: int | None, cancel: CancelFlag
 ) -> EngineFigures:
-    """Try an engine with a file.
-
-    Raises:
-        ModelError: the engine cannot run the file, or nothing at all here; the text has its reason.
-        Cancelled: `cancel` was raised.
-    """
+    """Try an engine with a file; a `ModelError` says why it cannot, or can run nothing here."""
     settings = msgspec.json.encode((gpu_layers, threads)).decode()
     output, complaint = child_process.run(__name__, engine, path, settings, cancel=cancel)
     if complaint is not None:

@@ -42,7 +42,8 @@ class ResultTable:
 
     def share(self, row: Sequence[Cell]) -> float:
         """Return the length of a row's bar, from 0 to 1; the longest one of all is 1."""
-        assert self.bars is not None
+        if self.bars is None:
+            return 0.0
         values = [_value(other[self.bars]) for other in self.rows]
         return _value(row[self.bars]) / (max(values) or 1.0)
 

@@ -11,7 +11,7 @@ from assistant.lab.engine_trial import compare
 from assistant.lab.protocol import Measuring, Meter, Tune, Tuned
 from assistant.request import EngineArgs
 from models.engines import ENGINES, EngineName
-from models.errors import StorageError
+from models.errors import StorageError, raising
 from models.native import loaded
 from models.native.model import MAX_ROWS, NativeModel
 from models.native.weights import shared
@@ -26,10 +26,8 @@ WIDTHS = {"target": (*range(1, 18), 20, 24, 28, 32), "draft": (1, 2, 3, 4, 8, 16
 def tune(job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> Tuned:
     """Measure everything, and save the results; `emit` gets the progress, many times a second.
 
-    Raises:
-        ModelError: one of the pair cannot be used.
-        StorageError: the results cannot be saved.
-        Cancelled: it was stopped; nothing was saved.
+    A `ModelError` says that one of the pair cannot be used, a `StorageError` that the results
+    cannot be saved. When it is cancelled nothing is saved.
     """
     choice = _compared(job.setup, cancel, emit)
     setup = replace(job.setup, engine=choice.engine)
@@ -52,7 +50,9 @@ def tune(job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> Tu
                     profile.sample([Evaluation(profiles[role], width)])
                     meter.step()
         if profile.is_clear:
-            _save(profile, setup)
+            advice = " Fix its permissions, or choose another place with SPECCHAT_HOME."
+            with raising(StorageError, f"{setup.cache} cannot be written", advice):
+                profile.put()
     return Tuned(tuple(paths.values()), profile.is_clear, *profile.seconds, choice)
 
 
@@ -66,16 +66,6 @@ def _opened(
         )
         with closing(model):
             yield model
-
-
-def _save(profile: Profile, setup: EngineArgs) -> None:
-    try:
-        profile.put()
-    except OSError as error:
-        raise StorageError(
-            f"{setup.cache} cannot be written: {error.strerror}. Fix its permissions, "
-            "or choose another place with SPECCHAT_HOME."
-        ) from error
 
 
 def _compared(

@@ -15,7 +15,7 @@ from assistant.request import Range
 from assistant.settings.keys import Key, Value, Values, expand_path
 from assistant.settings.settings import KEYS
 from assistant.tools.values import BUILT_IN, LONGEST_NAME, ServerSettings, ToolSettings
-from models.errors import UsageError
+from models.errors import UsageError, raising
 from models.files.disk import open_regular, write_private
 from models.files.places import config_dir
 
@@ -49,11 +49,7 @@ def config_path() -> Path:
 
 
 def read(path: Path | None = None) -> Config:
-    """Read the file; without one, all is unset.
-
-    Raises:
-        UsageError: it cannot be read, is not TOML, or has a value that is not allowed.
-    """
+    """Read the file; without one, all is unset. A `UsageError` says what is wrong with it."""
     path = path or config_path()
     try:
         with open_regular(path) as file:  # a pipe or a device may have no end
@@ -86,8 +82,7 @@ def parse_config(text: str, path: Path) -> Config:
 def with_tools(line: str) -> str:
     """Return the file's text with a folder, or the command or the address of a server, as tools.
 
-    Raises:
-        UsageError: it cannot be used, or the file has a form that only its user can change.
+    A `UsageError` says why it cannot be used, or that only the user can change a file like this.
     """
     path = config_path()
     before = read(path).tools
@@ -103,10 +98,8 @@ def with_tools(line: str) -> str:
 
 def add_tools(line: str) -> None:
     """Write the file with more tools; a `UsageError` says why that is not possible."""
-    try:
+    with raising(UsageError, f"{config_path()} cannot be written"):
         write_private(config_path(), with_tools(line))
-    except OSError as error:
-        raise UsageError(f"{config_path()} cannot be written: {error.strerror}.") from error
 
 
 def is_folder(line: str) -> bool:

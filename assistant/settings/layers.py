@@ -15,7 +15,7 @@ from typing import Any
 from assistant.settings.config_file import Config, config_path, read
 from assistant.settings.keys import Value
 from assistant.settings.settings import DEFAULT, KEYS, Settings, SettingSource
-from models.errors import StorageError, UsageError
+from models.errors import StorageError, UsageError, raising
 from models.files.disk import JsonFile
 from models.files.places import data_dir
 
@@ -97,17 +97,14 @@ def with_models(layers: Layers, before: str | None, target: str, draft: str | No
     from models import catalog  # read when a model is, and --help needs none
 
     usual = catalog.DEFAULT.target.name
-    named = target if target != usual else "auto"
-    return layers.choose(
-        target=named, draft=draft if draft and target == (before or usual) else "auto"
-    )
+    own = draft if draft and target == (before or usual) else "auto"
+    return layers.choose(target="auto" if target == usual else target, draft=own)
 
 
 def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
     """Return the values of all layers; `options` that are None or no keys are ignored.
 
-    Raises:
-        UsageError: a value is not allowed, or `config.toml` cannot be understood.
+    A `UsageError` says that a value is not allowed, or that `config.toml` cannot be understood.
     """
     choices, damage = read_choices()
     given = {name: options[name] for name in KEYS if options.get(name) is not None}
@@ -150,19 +147,13 @@ def read_choices() -> tuple[dict[str, Choice], str]:
 
 
 def write_choices(after: Mapping[str, Choice], before: Mapping[str, Choice]) -> None:
-    """Store the choices that have changed; those of other windows stay.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
+    """Store the choices that have changed; those of other windows stay."""
     changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
 
     def with_changes(stored: _Choices | None) -> _Choices:
         others = {name: entry for name, entry in (stored or {}).items() if name not in changed}
         return others | {name: asdict(after[name]) for name in changed if name in after}
 
-    try:
-        if changed:
+    if changed:
+        with raising(StorageError, f"{state_path()} cannot be written"):
             JsonFile(state_path(), _Choices).update(with_changes)
-    except OSError as error:
-        raise StorageError(f"{state_path()} cannot be written: {error.strerror}.") from error

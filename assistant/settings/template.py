@@ -8,15 +8,9 @@ from assistant.settings.keys import Value
 from assistant.settings.settings import KEYS
 
 _TITLES = {
-    "target": "Models",
-    "mode": "Guesses",
-    "system": "System prompt",
-    "temperature": "Sampling",
-    "thinking": "Thinking",
-    "ctx": "Machine",
-    "offline": "Privacy",
-    "theme": "Looks",
-}
+    "target": "Models", "mode": "Guesses", "system": "System prompt", "temperature": "Sampling",
+    "thinking": "Thinking", "ctx": "Machine", "offline": "Privacy", "theme": "Looks",
+}  # fmt: skip
 """The groups of keys in the template, by the first key of each."""
 _OPENING = """\
 # The settings of specchat. Remove the "# " before a key to set it. Only you write this file, and

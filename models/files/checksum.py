@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from models.errors import ModelError, StorageError
+from models.errors import ModelError, StorageError, raising
 from models.files.disk import JsonFile
 from models.files.locate import identify
 from models.files.model_file import ModelFile
@@ -39,13 +39,9 @@ def check(model: ModelFile, report: Report = silent) -> str:
     complaint = f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
     if model.gguf is None:
         raise ModelError(f"{complaint}. It is not used; replace it.")
-    try:
+    with raising(StorageError, f"{path} is damaged and cannot be removed", " Remove it by hand."):
         for file in {path.resolve(), path}:  # what its link in the cache points to, and the link
             file.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(
-            f"{path} is damaged and cannot be removed: {error.strerror}. Remove it by hand."
-        ) from error
     raise ModelError(
         f"{complaint}. It was removed; fetch it again with: specchat models pull {model.reference}"
     )
@@ -54,15 +50,12 @@ def check(model: ModelFile, report: Report = silent) -> str:
 def sha256(path: Path, report: Report = silent) -> str:
     """Return the sha256 of a whole file."""
     digest, done = hashlib.sha256(), 0
-    try:
-        with path.open("rb") as file:
-            total = os.fstat(file.fileno()).st_size
-            while chunk := file.read(_CHUNK):
-                digest.update(chunk)
-                done += len(chunk)
-                report(Progress(done, total, "checking"))
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
+    with raising(ModelError, f"{path} cannot be read"), path.open("rb") as file:
+        total = os.fstat(file.fileno()).st_size
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            done += len(chunk)
+            report(Progress(done, total, "checking"))
     return digest.hexdigest()
 
 

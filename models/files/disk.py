@@ -64,16 +64,23 @@ def check_ours(path: Path) -> None:
     """Refuse, by an `OSError`, to replace or move a link, a pipe or a folder: it is the user's."""
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file; move it away", str(path))
+            raise IrregularFile(path)
+
+
+class IrregularFile(OSError):
+    """A pipe, a device or a folder stands where a regular file is expected."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(errno.EINVAL, "it is not a regular file; move it away", str(path))
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading; a pipe, a device or a folder is an `OSError`."""
+    """Open a regular file for reading; anything else is an `IrregularFile`, never waited for."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
-    raise OSError(errno.EINVAL, "it is not a regular file; move it away", str(path))
+    raise IrregularFile(path)
 
 
 def private_folder(path: Path) -> None:

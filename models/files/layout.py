@@ -61,11 +61,10 @@ def _snapshots(folder: Path, revision: str | None) -> Iterator[Path]:
 
 def main_commit(folder: Path) -> str | None:
     """Return the commit that the cache holds for a repository's main branch."""
-    try:
+    with suppress(OSError, ValueError):
         commit = (folder / "refs" / "main").read_text().strip()
-    except (OSError, ValueError):
-        return None
-    return commit if re.fullmatch(r"[0-9A-Za-z]+", commit) else None
+        return commit if re.fullmatch(r"[0-9A-Za-z]+", commit) else None
+    return None
 
 
 def scan() -> Iterator[tuple[str, str, Path]]:

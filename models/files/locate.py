@@ -10,7 +10,7 @@ from pathlib import Path
 
 from models import catalog
 from models.catalog import GGUF
-from models.errors import ModelError, ModelMissing, UsageError
+from models.errors import ModelError, ModelMissing, UsageError, raising
 from models.files import layout
 from models.files.gguf_files import choose, is_label, is_model, parts_of
 from models.files.model_file import ModelFile, read_header
@@ -55,10 +55,8 @@ def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
         raise ModelMissing(
             f"{reference} is not on this machine. Fetch it with: specchat models pull {reference}"
         )
-    try:
+    with raising(ModelError, f"{path} cannot be read"):  # or its name is too long
         is_there = path.exists()
-    except OSError as error:  # its folder cannot be entered, or its name is too long
-        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
     if not is_there:
         raise ModelMissing(f"There is no file {path}. {_guess(reference)}")
     if not path.is_file():

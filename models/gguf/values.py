@@ -6,7 +6,6 @@ if it is longer than that of any model.
 
 import hashlib
 import os
-import stat
 import struct
 from array import array
 from collections import deque
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from models.errors import ModelError, ModelMissing
+from models.files.disk import IrregularFile, open_regular
 
 Value = int | float | bool | str | tuple[int | float | bool, ...]
 
@@ -182,32 +182,21 @@ _KINDS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
 def open_stream(path: Path) -> Iterator[Stream]:
     """Open a GGUF file after its magic number; a `ModelError` says what is wrong."""
     try:
-        with _open(path) as file:
+        with open_regular(path) as file:
+            start = os.pread(file.fileno(), 512, 0)
+            if start[:4] != b"GGUF":
+                raise ModelError(f"{path} is {_kind(start)}.")
             yield Stream(file, 4)
     except Malformed as error:
         raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def _open(path: Path) -> BinaryIO:
-    try:  # without waiting for somebody to write into a pipe
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except IrregularFile as error:
+        raise ModelError(f"{path} is not a file; give the path of a .gguf file.") from error
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelMissing(f"There is no file {path}.") from error
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ModelError(f"{str(path)!r} cannot be read: {why}.") from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ModelError(f"{path} is not a file; give the path of a .gguf file.")
-        start = os.pread(descriptor, 512, 0)
-        if start[:4] != b"GGUF":
-            raise ModelError(f"{path} is {_kind(start)}.")
-    except BaseException:  # nobody else could close what was opened
-        os.close(descriptor)
-        raise
-    return os.fdopen(descriptor, "rb")
+    except ValueError as error:  # a null character in the path
+        raise ModelError(f"{str(path)!r} cannot be read: {error}.") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _kind(start: bytes) -> str:

@@ -92,9 +92,8 @@ def mismatch(target: FileVocabulary, draft: FileVocabulary) -> str | None:
     for token in range(min(target.size, draft.size)):
         ours, theirs = target.text(token), draft.text(token)
         if ours != theirs and not (target.is_unused(token) or draft.is_unused(token)):
-            return (
-                f"token {token} is {_quoted(ours)} in the target and {_quoted(theirs)} in the draft"
-            )
+            named = f"token {token} is {_quoted(ours)} in the target"
+            return f"{named} and {_quoted(theirs)} in the draft"
     larger = max(target, draft, key=lambda vocab: vocab.size)
     for token in range(min(target.size, draft.size), larger.size):
         if not larger.is_unused(token):

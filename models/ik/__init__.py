@@ -36,9 +36,7 @@ def unsupported_reason(header: Header) -> str | None:
     scaling = header.metadata.get(f"{header.architecture}.rope.scaling.type", "none")
     if scaling not in ROTATIONS:
         return f"it does not support rotations of type {scaling}"
-    if header.is_recurrent:
-        return "it does not run recurrent or hybrid models"
-    return None
+    return "it does not run recurrent or hybrid models" if header.is_recurrent else None
 
 
 def widest_batch(header: Header) -> int | None:

@@ -11,9 +11,9 @@ from models.ik import COMPILED, unsupported_reason, widest_batch
 from models.ik import bindings as c
 from models.machine import compute_cores
 from models.native import native_log
-from models.native.engine import BATCH, POSITION_FIELDS, ContextSettings, EngineLibrary
+from models.native.engine import POSITION_FIELDS, EngineLibrary
 
-TITLE, PACKAGE = ENGINES["ik"], PACKAGES["ik"]
+PACKAGE = PACKAGES["ik"]
 CONTEXT_DEFAULTS: dict[str, object] = {
     "n_batch": 2048, "n_ubatch": 512, "yarn_ext_factor": -1.0, "defrag_thold": -1.0, "type_k": 1,
     "type_v": 1, "flash_attn": True, "fused_mmad": True, "graph_reuse": True,
@@ -24,19 +24,8 @@ MODEL_DEFAULTS: dict[str, object] = {
 }  # fmt: skip
 
 
-def _model_params(gpu_layers: int | None, is_repacked: bool) -> Any:
-    params = c.llama_model_default_params()
+def _adapt_model(params: Any, is_repacked: bool) -> None:
     params.repack_tensors = not is_repacked
-    if gpu_layers is not None:
-        params.n_gpu_layers = gpu_layers
-    return params
-
-
-def _context_params(settings: ContextSettings) -> Any:
-    params = c.llama_context_default_params()
-    params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
-    params.n_threads = params.n_threads_batch = settings.threads
-    return params
 
 
 def _quantize(source: Path, path: Path) -> NoReturn:
@@ -62,17 +51,15 @@ def engine() -> EngineLibrary:
     native_log.capture(c)  # first: the library logs while it searches for devices
     is_compiled = c.library_path == str(COMPILED)
     return EngineLibrary(
-        TITLE,
+        ENGINES["ik"],
         PACKAGE,
         c,
         folder=Path(c.library_path).resolve().parent,
-        version=PACKAGE.version
-        + ", compiled for this processor" * is_compiled,  # the library itself reports none
+        version=PACKAGE.version + ", compiled for this processor" * is_compiled,  # it reports none
         context_defaults=CONTEXT_DEFAULTS,
         model_defaults=MODEL_DEFAULTS,
         cache_fields=(*POSITION_FIELDS, "flash_attn", "type_k", "type_v"),
-        model_params=_model_params,
-        context_params=_context_params,
+        adapt_model=_adapt_model,
         devices=lambda: ["CPU"],  # the wheel supports no others
         quantize=_quantize,
         repack=_repack,

@@ -10,7 +10,7 @@ import llama_cpp.llama_cpp as c
 from models.engines import ENGINES, PACKAGES
 from models.machine import compute_cores
 from models.native import native_log
-from models.native.engine import BATCH, POSITION_FIELDS, ContextSettings, EngineLibrary
+from models.native.engine import POSITION_FIELDS, ContextSettings, EngineLibrary
 
 CONTEXT_DEFAULTS: dict[str, object] = {
     "n_batch": 2048, "n_ubatch": 512, "n_rs_seq": 0, "n_outputs_max_per_seq": 1,
@@ -21,24 +21,15 @@ CACHE_FIELDS = (*POSITION_FIELDS, "flash_attn_type", "type_k", "type_v", "swa_fu
 MAX_TENSOR_BYTES = 1 << 29  # bytes of a tensor that are requantised at once
 
 
-def _model_params(gpu_layers: int | None, _is_repacked: bool) -> Any:
-    params = c.llama_model_default_params()
+def _adapt_model(params: Any, _is_repacked: bool) -> None:
     params.load_mtp = False  # prediction heads, which some files have
     params.use_extra_bufts = not has_amx()
-    if gpu_layers is not None:
-        params.n_gpu_layers = gpu_layers
-    return params
 
 
-def _context_params(settings: ContextSettings) -> Any:
-    params = c.llama_context_default_params()
-    params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
+def _adapt_context(params: Any, settings: ContextSettings) -> None:
     params.n_outputs_max = settings.max_rows
     params.n_rs_seq = settings.rollback_slots  # ignored for models that cannot
-    # Batches of two or more, also verification, use the second count.
-    params.n_threads = params.n_threads_batch = settings.threads
     params.swa_full = True  # otherwise a rollback beyond the window silently corrupts the cache
-    return params
 
 
 def has_amx() -> bool:
@@ -82,8 +73,8 @@ def engine() -> EngineLibrary:
         context_defaults=CONTEXT_DEFAULTS,
         model_defaults=MODEL_DEFAULTS,
         cache_fields=CACHE_FIELDS,
-        model_params=_model_params,
-        context_params=_context_params,
+        adapt_model=_adapt_model,
+        adapt_context=_adapt_context,
         devices=_devices,
         quantize=_quantize,
         sliding_window=lambda model: int(c.llama_model_n_swa(model)),

@@ -43,14 +43,15 @@ class EngineLibrary:
     model_defaults: Mapping[str, object]  # the same for the settings of weights
     cache_fields: tuple[str, ...]
     """Settings of a context that decide on the content and format of its cache."""
-    model_params: Callable[[int | None, bool], Any]
-    """Makes the C structure for loading weights and offloading so many layers; None is all. The
-    second argument says whether they lie in the file as the kernels want them."""
-    context_params: Callable[[ContextSettings], Any]  # makes the C structure for a context
+    adapt_model: Callable[[Any, bool], None]
+    """Changes the C structure for loading weights; the second argument says whether they lie in the
+    file as the kernels want them."""
     devices: Callable[[], list[str]]  # describes each device it computes on, in a line
     quantize: Callable[[Path, Path], str | None]
     """Writes a file to a path with every matrix as `Q4_0`; returns an error, or None. It may end
     the process, or replace it; see `models.slim.slim_draft`."""
+    adapt_context: Callable[[Any, ContextSettings], None] = lambda _params, _settings: None
+    """Changes the C structure for a context."""
     repack: Callable[[Path, Path], Sequence[str]] | None = None
     """Returns the command that writes a copy of a file with the weights as its kernels want them;
     None if there is no such form on disk."""
@@ -79,6 +80,23 @@ class EngineLibrary:
             if {name: getattr(params, name) for name in defaults} != defaults:
                 raise ModelError(self.package.mismatch)
         self.c.llama_backend_init()
+
+    def model_params(self, gpu_layers: int | None, is_repacked: bool) -> Any:
+        """Return the C structure for loading weights; so many layers are offloaded, None is all."""
+        params = self.c.llama_model_default_params()
+        if gpu_layers is not None:
+            params.n_gpu_layers = gpu_layers
+        self.adapt_model(params, is_repacked)
+        return params
+
+    def context_params(self, settings: ContextSettings) -> Any:
+        """Return the C structure for a context."""
+        params = self.c.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_ubatch = settings.n_ctx, BATCH, BATCH
+        # Batches of two or more, also verification, use the second count.
+        params.n_threads = params.n_threads_batch = settings.threads
+        self.adapt_context(params, settings)
+        return params
 
     def features(self) -> str:
         """Return the features of processor and backends that are compiled in, `NAME = 1 | ...`."""

@@ -11,13 +11,9 @@ from models.gguf.header import Header
 NO_VOCABULARY = 0  # a library aborts the process that asks such weights for tokens
 CONTROL = 8
 ENDINGS = {
-    "<|endoftext|>",
-    "<|end_of_text|>",
-    "<|eom_id|>",
-    "<|return|>",
-    "<|call|>",
+    "<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "<|return|>", "<|call|>",
     "<|tool_response>",  # of Gemma 4, when it waits for the results of its calls
-}
+}  # fmt: skip
 # What a file's header calls the tokens by which the model was taught to fill a gap; some older.
 _MARK_KEYS = {
     "prefix": ("fim_pre", "prefix"), "suffix": ("fim_suf", "suffix"),

@@ -28,10 +28,8 @@ class Weights:
         cancel: raised by another thread, it stops the loading.
         progress: called with the fraction that is loaded; must not raise.
 
-    Raises:
-        EngineRefused: the library cannot run the file; the text has its reason.
-        ModelError: the file is not a complete GGUF file, or not a chat model.
-        Cancelled: `cancel` was raised.
+    An `EngineRefused` has the reason of the library for not running the file; another `ModelError`
+    says that it is not a complete GGUF file, or not a chat model.
     """
 
     def __init__(

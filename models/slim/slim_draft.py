@@ -21,7 +21,7 @@ from models import catalog, child_process, engines
 from models.base import Ids
 from models.drafts import own_draft, target_mark
 from models.engines import ENGINES, EngineName
-from models.errors import ModelError, SpecchatError, StorageError
+from models.errors import ModelError, SpecchatError, StorageError, raising
 from models.files import checksum
 from models.files.disk import require_space
 from models.files.gguf_files import parts_of
@@ -122,20 +122,17 @@ def _scratch(parent: Path, needed: int) -> Iterator[Path]:
     """Open a temporary folder for `needed` bytes in another one; it is removed at the end."""
     # Named before it is made: an interrupt that comes as it appears still finds it.
     folder = parent / f"{SCRATCH}{uuid4().hex}"
+    advice = " Make room there, or choose another place with SPECCHAT_MODELS."
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        for left in parent.glob(SCRATCH + "[0-9a-f]" * 32):  # by a program that was killed
-            with suppress(OSError):
-                if time.time() - left.stat().st_mtime > STALE_S:
-                    shutil.rmtree(left, ignore_errors=True)
-        require_space(parent, needed)
-        folder.mkdir(0o700)
-        yield folder
-    except OSError as error:
-        raise StorageError(
-            f"No model can be written to {parent}: {error.strerror}. Make room there, or choose "
-            "another place with SPECCHAT_MODELS."
-        ) from error
+        with raising(StorageError, f"No model can be written to {parent}", advice):
+            parent.mkdir(parents=True, exist_ok=True)
+            for left in parent.glob(SCRATCH + "[0-9a-f]" * 32):  # by a program that was killed
+                with suppress(OSError):
+                    if time.time() - left.stat().st_mtime > STALE_S:
+                        shutil.rmtree(left, ignore_errors=True)
+            require_space(parent, needed)
+            folder.mkdir(0o700)
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

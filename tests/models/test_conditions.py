@@ -35,9 +35,7 @@ def test_a_file_that_was_touched_is_another_one(open_model, tiny_target, tmp_pat
     assert open_model(copy).conditions != before
 
 
-def test_threads_change_with_the_free_cores_where_that_changes_no_bit(
-    open_model, tiny_target, monkeypatch
-):
+def test_threads_follow_free_cores_where_no_bit_changes(open_model, tiny_target, monkeypatch):
     counts, engine = itertools.cycle([1, 3, 2]), loaded.engine()
     monkeypatch.setattr(FreeCores, "threads", lambda _: next(counts))
     observed = Mock(return_value=0.0)
@@ -71,9 +69,7 @@ def test_threads_change_with_the_free_cores_where_that_changes_no_bit(
         (8, 2, [(5.0, 2.0), (6.9, 1.0)], [2, 1]),  # cores with several processors, or a limit
     ],
 )
-def test_as_many_threads_evaluate_as_others_leave_processors(
-    monkeypatch, processors, cores, seconds, counts
-):
+def test_threads_are_as_many_as_free_processors(monkeypatch, processors, cores, seconds, counts):
     clock = SimpleNamespace(now=0.0, own=0.0, used=0.0)
     allowed = {*range(1, processors + 1)}
     monkeypatch.setattr(free_cores, "perf_counter", lambda: clock.now)
@@ -153,9 +149,7 @@ def test_a_processor_of_arm_has_a_name_or_its_features(monkeypatch, system, prin
         ("elsewhere", 4, 9000, 5000),
     ],
 )
-def test_a_container_has_the_cores_and_the_memory_of_its_limits(
-    tmp_path, monkeypatch, group, cores, total, free
-):
+def test_a_container_has_what_its_limits_allow(tmp_path, monkeypatch, group, cores, total, free):
     for name, time, limit, anonymous in [
         ("inner/scope", "150000 100000", "max", 100),
         ("inner", "200000 100000", "3000", 2100),

@@ -25,7 +25,6 @@ KEPT = [*range(259), *range(300, 320)]
 @pytest.fixture
 def pair(bare_machine, monkeypatch):
     """A machine with the default pair, which is tiny here, and the list of what its draft keeps."""
-    (bare_machine / "models").mkdir()
     for name, layers in (("big", 12), ("small", 4)):
         path = tiny.write(bare_machine / "models" / f"{name}.gguf", layers=layers, words=WORDS)
         size = path.stat().st_size

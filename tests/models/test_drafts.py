@@ -39,9 +39,7 @@ PADDED = vocab("a", "b", "[PAD2]", "[PAD3]", unused=(2, 3))
         (SHORT, LONG, "token 2, 'c', is only in the draft"),
     ],
 )
-def test_vocabularies_match_except_for_padding_or_the_first_difference_is_named(
-    target, draft, reason
-):
+def test_vocabularies_match_except_padding_or_the_first_difference_is_named(target, draft, reason):
     assert mismatch(target, draft) == reason
 
 
@@ -117,7 +115,6 @@ def test_more_than_half_the_targets_size_is_never_chosen_unasked(large, tmp_path
 
 def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
     folder = tmp_path / "models"
-    folder.mkdir()
     for name, layers in (("big", 12), ("listed", 4), ("least", 1)):
         path = tiny.write(folder / f"{name}.gguf", layers=layers)
         entry = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT", draft="listed")

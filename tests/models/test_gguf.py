@@ -60,9 +60,7 @@ def test_header_says_what_was_written(model):
 
 
 @pytest.mark.parametrize(("kind", "attending"), [("llama", 2), ("lfm2", 2), ("gemma3", 6)])
-def test_kv_cache_takes_two_bytes_for_each_number_of_each_layer_with_attention(
-    tmp_path, kind, attending
-):
+def test_kv_cache_takes_two_bytes_a_number_of_each_layer_with_attention(tmp_path, kind, attending):
     header = read(tiny.write(tmp_path / "m.gguf", kind))
     assert header.kv_bytes_per_token == attending * tiny.KV_HEADS * 2 * tiny.HEAD * 2
 

@@ -89,8 +89,6 @@ def test_a_context_for_which_there_is_no_memory_leaves_the_smaller_one(growing, 
         pytest.param({"longrope": 512}, marks=llama_alone),
     ],
 )
-def test_a_model_whose_cache_cannot_be_moved_has_all_its_cells_at_once(
-    open_model, tmp_path, cells, how
-):
+def test_a_model_whose_cache_cannot_move_has_all_cells_at_once(open_model, tmp_path, cells, how):
     open_model(tiny.write(tmp_path / "tiny.gguf", **how), n_ctx=MOST)
     assert cells == [MOST]

@@ -21,13 +21,6 @@ from tests.patience import ALL
 ROUNDS = 1000 if ALL else 300
 
 
-def test_a_rejected_proposal_leaves_no_trace(open_tiny):
-    model = open_tiny()
-    for after in ([1, 2, 3, 9], [1, 2, 9, 4, 5, 6, 7], [8, 2, 3]):
-        model.logits([1, 2, 3, 4, 5, 6], rows=4)
-        assert_same(model.logits(after), fresh(model, after))
-
-
 def evaluate(model: NativeModel, tokens: list[int], proposed: list[int]) -> np.ndarray:
     """Return the logits after `tokens` and each proposal, as a target asks for them or a draft."""
     if model.max_rows > 1:

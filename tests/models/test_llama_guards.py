@@ -82,24 +82,19 @@ def test_a_second_evaluation_during_one_is_refused(open_model, tiny_target, monk
         *(("--threads", {"threads": threads}) for threads in (0, -1, 513, 10**6)),
     ],
 )
-def test_a_context_too_small_and_impossible_threads_are_refused(
-    open_model, tiny_target, sentence, options
-):
+def test_too_small_contexts_and_odd_threads_are_refused(open_model, tiny_target, sentence, options):
     with pytest.raises(ModelError, match=sentence):
         open_model(tiny_target, **options)
 
 
 def test_a_context_is_at_most_what_the_model_was_trained_for(open_model, tmp_path, tiny_target):
-    assert open_model(tiny_target, n_ctx=10**9).n_ctx == 1024
+    model = open_model(tiny_target, n_ctx=10**9, max_rows=10**6)
+    assert (model.n_ctx, model.max_rows) == (1024, MAX_ROWS)
     short = open_model(tiny.write(tmp_path / "short.gguf", n_ctx=100), n_ctx=4096)
     assert short.n_ctx == 100
     assert short.logits([1] * 100).shape == (1, 259)
     with pytest.raises(ContextFull):
         short.logits([1] * 101)
-
-
-def test_more_rows_than_the_limit_are_not_made_room_for(open_model, tiny_target):
-    assert open_model(tiny_target, max_rows=10**6).max_rows == MAX_ROWS
 
 
 @pytest.fixture

@@ -75,9 +75,7 @@ def test_a_file_that_the_fork_cannot_requantise_is_named_with_its_reason(tmp_pat
 
 
 @pytest.mark.parametrize("has_pip", [True, False])
-def test_an_engine_is_installed_by_pip_or_uv(
-    monkeypatch: pytest.MonkeyPatch, has_pip: bool
-) -> None:
+def test_engines_are_installed_by_pip_or_uv(monkeypatch: pytest.MonkeyPatch, has_pip: bool) -> None:
     spec = find_spec("pip") if has_pip else None
     monkeypatch.setattr(engines, "find_spec", lambda name: spec)
     command = engines.how_to_install("ik")

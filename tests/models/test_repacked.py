@@ -19,6 +19,7 @@ from models.native.weights import shared
 from models.progress import CancelFlag
 from tests import tiny
 from tests.engine import ENGINE
+from tests.models.files.stores import file
 from tests.patience import ALL, WAIT_S
 
 pytestmark = pytest.mark.skipif(ENGINE != "ik", reason="the other engine has no such form on disk")
@@ -94,8 +95,7 @@ def test_a_copy_that_is_not_as_it_was_written_or_of_another_model_is_not_used(so
 def test_a_new_installation_of_the_library_uses_the_same_copy(source, tmp_path, monkeypatch):
     installed = [tmp_path / "one", tmp_path / "again"]
     for folder in installed:
-        folder.mkdir()
-        (folder / "lib.so").write_bytes(b"library")
+        file(folder / "lib.so", b"library")
     engine, again = (replace(loaded.engine(), folder=folder) for folder in installed)
     copy = repacking.make(engine, source)
     assert repacked.find(again, source) == copy

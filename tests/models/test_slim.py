@@ -21,6 +21,7 @@ from models.mapping import shared_tokens
 from models.slim import slim_draft, writing
 from models.slim.writing import read_layout
 from tests import tiny
+from tests.models.files.stores import file
 
 WORDS = tuple(f" word{i}" for i in range(100))
 KEPT = 290
@@ -157,9 +158,7 @@ FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     ("end", "error", "sentence"),
     [(FULL, StorageError, ": No space left"), (KeyboardInterrupt, KeyboardInterrupt, None)],
 )
-def test_after_any_end_it_can_be_made_afresh(
-    models, source, monkeypatch, moment, end, error, sentence
-):
+def test_after_any_end_it_is_made_afresh(models, source, monkeypatch, moment, end, error, sentence):
     with monkeypatch.context() as patched:
         patched.setattr(writing, moment, Mock(side_effect=end))
         with pytest.raises(error, match=sentence):
@@ -181,8 +180,7 @@ def test_a_model_that_cannot_be_requantised_is_one_sentence_and_leaves_nothing(m
 def test_the_folder_of_a_killed_program_is_removed_later(models, source):
     stale, fresh, other = (models / f".slim-{end}" for end in ("0f" * 16, "1e" * 16, "framework"))
     for folder in (stale, fresh, other):
-        folder.mkdir(parents=True)
-        (folder / "q4_0.part").write_bytes(b"half")
+        file(folder / "q4_0.part", b"half")
     for folder in (stale, other):
         os.utime(folder, (0, 0))
     made(source)

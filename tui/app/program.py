@@ -54,9 +54,7 @@ class ControlFilter(LineFilter):
         """Return the line without control characters, at the same width."""
         if all(segment.text.isprintable() for segment in segments):
             return segments
-        return [
-            Segment("".join(map(_cell, text)), style, control) for text, style, control in segments
-        ]
+        return [Segment("".join(map(_cell, text)), style, codes) for text, style, codes in segments]
 
 
 def _cell(character: str) -> str:

@@ -22,12 +22,15 @@ SPEC = (
 
 
 @click.group()
-def bench() -> None:
+@click.pass_context
+def bench(context: click.Context) -> None:
     """Measure what speculation is worth with your pair, on your machine.
 
     Systems answer the same prompts together, a few tokens each in turn, so changes in the machine's
     speed cancel out. Each has its own contexts, which take memory.
     """
+    # Options that were typed before the command count for the one that follows.
+    context.default_map = {str(context.invoked_subcommand): context.default_map}
 
 
 def measuring(command: Command) -> Command:
@@ -56,17 +59,7 @@ def comparing(command: Command) -> Command:
     return measuring(repeats(file(command)))
 
 
-def chosen(options: dict[str, Any]) -> Settings:
-    """Return the settings of the options before and after the command."""
-    from tui.shell.cli import given_before_the_command
-
-    typed = {name: value for name, value in options.items() if value is not None}
-    root = click.get_current_context().find_root()
-    return usual.settings({**given_before_the_command(root), **typed})
-
-
 def compare(
-    command: str,
     settings: Settings,
     ways: Sequence[System],
     questions: Sequence[plan.Question],
@@ -80,8 +73,9 @@ def compare(
 
     few = plan.first_of_each(questions, options["per_kind"])
     order = plan.interleaved(few, ways, sampling, options["repeats"], settings.seed)
-    report = getattr(reports, command)  # it has the command's name
-    measure(command, settings, ways, order, lambda runs: report(runs, ways, *references), options)
+    # It has the command's name.
+    report = getattr(reports, str(click.get_current_context().info_name))
+    measure(settings, ways, order, lambda runs: report(runs, ways, *references), options)
 
 
 @comparing
@@ -95,9 +89,9 @@ def prompts(file: Path | None, spec: str, **options: Any) -> None:
     conversations is asked). Without it, specchat's own prompts are asked: code, chat, summaries,
     questions, maths, translation and editing.
     """
-    settings, ways = chosen(options), plan.systems(spec)
+    settings, ways = usual.settings(options), plan.systems(spec)
     questions = plan.questions_of(file) if file else plan.bundled("tasks")
-    compare("prompts", settings, ways, questions, settings.sampling, options)
+    compare(settings, ways, questions, settings.sampling, options)
 
 
 @comparing
@@ -108,12 +102,12 @@ def infill(file: Path | None, spec: str, **options: Any) -> None:
     FILE has JSON lines in the format of HumanEval-Infilling. Without it, gaps in specchat's own
     files of six languages are filled. The answer is the likeliest text, of 24 tokens at most.
     """
-    settings, ways = chosen(options), plan.systems(spec)
+    settings, ways = usual.settings(options), plan.systems(spec)
     gaps = plan.questions_of(file) if file else plan.bundled("gaps")
     middles = {gap.name: gap.reference for gap in gaps if gap.suffix is not None and gap.reference}
     if len(middles) < len(gaps):
         raise click.UsageError(f"{file} has lines without a suffix and a canonical_solution.")
-    compare("infill", settings, ways, gaps, plan.SAMPLINGS[plan.GREEDY], options, middles)
+    compare(settings, ways, gaps, plan.SAMPLINGS[plan.GREEDY], options, middles)
 
 
 @comparing
@@ -130,11 +124,11 @@ def sweep(file: Path | None, lookaheads: str, **options: Any) -> None:
     That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
     FILE. Proposals are the draft model's; --source names another source.
     """
-    settings = chosen(options)
+    settings = usual.settings(options)
     ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
     own = [question for question in plan.bundled("tasks") if question.kind in ("code", "summary")]
     questions = plan.questions_of(file) if file else own
-    compare("sweep", settings, ways, questions, settings.sampling, options)
+    compare(settings, ways, questions, settings.sampling, options)
 
 
 @measuring
@@ -163,7 +157,8 @@ def paper(
     from assistant.lab.bench.reports import tables
     from tui.lab.bench_session import here, measure
 
-    settings = chosen(options | {"seed": None})  # the coupled draws of a seed are not their SpS
+    # The coupled draws of a seed are not their SpS.
+    settings = usual.settings(options | {"seed": None})
     texts = plan.questions_of(summaries) if summaries else plan.bundled("summaries")
     references = {text.name: text.reference for text in texts if text.reference}
     if not references:
@@ -173,4 +168,4 @@ def paper(
     labels = here(settings) if files is None else [*filter("none".__ne__, files.split(","))]
     ways, mixed = plan.paper_systems(labels), plan.first_of_each(plan.bundled("tasks"), 1)
     order = plan.paper_questions(plan.first_of_each(tasks, per_kind), mixed, ways)
-    measure("paper", settings, ways, order, lambda runs: tables(runs, ways, references), options)
+    measure(settings, ways, order, lambda runs: tables(runs, ways, references), options)

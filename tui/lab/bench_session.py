@@ -32,7 +32,6 @@ LINE_EVERY_S = 30.0  # seconds between two lines of progress without a terminal
 
 
 def measure(
-    command: str,
     settings: Settings,
     systems: Sequence[System],
     questions: Iterable[BenchItem],
@@ -43,7 +42,7 @@ def measure(
     if (json_file := options["json_file"]) and not json_file.parent.is_dir():
         raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
     setups, all_questions = _setups(systems, settings), [*questions]
-    about = _about(command, settings, systems, setups, all_questions)
+    about = _about(settings, systems, setups, all_questions)
     results: list[RunAnswer] = []
     try:
         for answers in _measured(all_questions, setups, settings):
@@ -80,7 +79,6 @@ def _setups(systems: Sequence[System], settings: Settings) -> dict[str, EngineAr
 
 
 def _about(
-    command: str,
     settings: Settings,
     systems: Sequence[System],
     setups: Mapping[str, EngineArgs],
@@ -93,7 +91,7 @@ def _about(
     text = "\0".join(f"{system.question}\0{system.repeat}" for system in questions)
     names = ("seed", "draft_sources", "rule", "system", "n_ctx", "threads", "gpu_layers", "engine")
     return {
-        "command": command,
+        "command": click.get_current_context().info_name,
         "settings": {
             "systems": [system.name for system in systems],
             "questions_sha256": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),

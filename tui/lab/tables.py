@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from assistant.lab.table import Cell, ResultTable
-from models.errors import StorageError
+from models.errors import StorageError, raising
 from tui.formatting import aligned, bar
 from tui.safe import safe
 
@@ -27,10 +27,8 @@ def show(
     if (path := options["json_file"]) is None:
         return
     facts = {**about, "tables": [asdict(table) for table in tables]}
-    try:
+    with raising(StorageError, f"{path} cannot be written"):
         path.write_text(json.dumps(facts, indent=1), "utf-8")
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}.") from error
     click.echo(safe(f"Wrote {path}"), err=True)
 
 
@@ -54,9 +52,7 @@ def lines(table: ResultTable) -> Iterator[str]:
         for row, cells in zip(table.rows, rows, strict=True):
             if groups and row[0] != before:
                 yield str(row[0])
-            drawn = (
-                bar(table.share(row), bar_cells) if table.bars is not None and bar_cells > 3 else ""
-            )
+            drawn = bar(table.share(row), bar_cells) if bar_cells > 3 else ""
             yield f"{_line(cells).rstrip()}{GAP}{drawn}".rstrip()
             before = row[0]
     yield from wrap(table.note, WIDTH, initial_indent="  ", subsequent_indent="  ")

@@ -104,9 +104,7 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
 
 
 def _outlook(title: str, expectation: "Expectation | None") -> Content:
-    return Content.assemble(
-        (title, "bold"), str(expectation) if expectation else "not measured yet"
-    )
+    return Content.assemble((title, "bold"), str(expectation or "not measured yet"))
 
 
 def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:

@@ -194,9 +194,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         elif message.then_use:
             self.dismiss((message.name, None))
         else:
-            known = resolve(message.name)
-            path = find(known) if isinstance(known, GGUF) else None
-            self.list.scan(go_to=str(path) if path else None)
+            self.list.scan(go_to=str(identify(message.name).path))
 
     @on(Input.Changed, "#filter")
     def narrow(self, message: Input.Changed) -> None:

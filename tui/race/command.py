@@ -59,10 +59,9 @@ def race(
     at_terminal = has_terminal()
     console = EngineConsole("looking for the models")
     with console.shown():
-        lineup = line_up(entries, chosen, prompt, console.show_check)
-        recorded = RecordedRace(
-            replace(lineup, request=replace(lineup.request, constraint=constraint))
-        )
+        race = line_up(entries, chosen, prompt, console.show_check)
+        request = replace(race.request, constraint=constraint)
+        recorded = RecordedRace(replace(race, request=request))
         if as_json or not at_terminal:
             run(recorded, console)
     if as_json or not at_terminal:
@@ -77,11 +76,9 @@ def race(
 
 
 def run(recorded: RecordedRace, console: EngineConsole) -> None:
-    """Run and record a race. Ctrl-C stops it and keeps the text so far.
+    """Run and record a race; a `SpecchatError` says that no lane could start.
 
-    Raises:
-        SpecchatError: no lane could start.
-        KeyboardInterrupt: Ctrl-C while loading, or twice.
+    Ctrl-C stops it and keeps the text so far. While loading, or twice, it raises.
     """
 
     def handle(event: Event) -> None:

@@ -72,8 +72,6 @@ def _lane(setup: EngineArgs, entry: System, settings: Settings) -> Lane:
 def lane_name(entry: System) -> str:
     """Return the name of a lane."""
     target, k = entry.target, entry.lookahead
-    whose = target and (
-        target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem
-    )
+    name = target and (target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem)
     mode = NAMES[entry.mode] if k is None else f"with {k} guess{'es' * (k > 1)}"
-    return " ".join(filter(None, (entry.engine, whose, mode)))
+    return " ".join(filter(None, (entry.engine, name, mode)))

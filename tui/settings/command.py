@@ -74,6 +74,7 @@ def _short(value: Value) -> str:
 def _report(layers: Layers) -> dict[str, object]:
     config, tools = layers.config, layers.config.tools
     servers = {server.name: server.command or server.url for server in tools.servers}
+    folders = [*map(str, tools.folders)]
     return {
         "path": str(config.path),
         "values": {
@@ -85,9 +86,5 @@ def _report(layers: Layers) -> dict[str, object]:
             }
             for name, (value, source) in layers.in_force.items()
         },
-        "tools": {
-            "folders": [*map(str, tools.folders)],
-            "rounds": tools.rounds,
-            "servers": servers,
-        },
+        "tools": {"folders": folders, "rounds": tools.rounds, "servers": servers},
     }

@@ -50,10 +50,8 @@ class RunAnswer:
 
     question: str
     kind: str
-    repeat: int
     system: str
-    measured: Measured | None  # None: it failed
-    failure: str | None = None
+    outcome: Measured | str  # a text says why it failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +89,9 @@ def sums(answers: Iterable[RunAnswer], system: str, kind: str = ALL) -> dict[Que
     """Return a system's answers to questions of a kind; those that failed are left out."""
     by_question: dict[QuestionKey, list[Measured]] = {}
     for answer in answers:
-        is_asked = answer.system == system and kind in (answer.kind, ALL)
-        if is_asked and answer.measured and answer.measured.stats.decode_s:
-            by_question.setdefault((answer.kind, answer.question), []).append(answer.measured)
+        is_asked, outcome = answer.system == system and kind in (answer.kind, ALL), answer.outcome
+        if is_asked and isinstance(outcome, Measured) and outcome.stats.decode_s:
+            by_question.setdefault((answer.kind, answer.question), []).append(outcome)
     return {key: Totals(tuple(measured)) for key, measured in by_question.items()}
 
 

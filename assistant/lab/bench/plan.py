@@ -8,7 +8,7 @@ from pathlib import Path
 from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.request import BASELINES, SOURCES, Sampling
 from assistant.system import System, read
-from models.errors import UsageError
+from models.errors import UsageError, raising
 
 COMPLETE = (
     "Complete this Python function. Answer with the whole function, its signature and its imports, "
@@ -44,13 +44,11 @@ def bundled(name: str) -> list[Question]:
 def questions_of(path: Path) -> list[Question]:
     """Return the questions of a JSONL file; of a conversation, the first turn.
 
-    Raises:
-        UsageError: it cannot be read, or a line is of neither format.
+    A `UsageError` says that it cannot be read, or that a line is of neither format.
     """
     try:
-        lines = path.read_text("utf-8").splitlines()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+        with raising(UsageError, f"{path} cannot be read"):
+            lines = path.read_text("utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a text in UTF-8.") from error
     filled = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
@@ -128,17 +126,14 @@ class BenchItem:
         """Yield the answers from their outcomes."""
         name, kind = self.question.name, self.question.kind
         for system, outcome in zip(self.systems, compared.outcomes, strict=True):
-            result = (None, outcome) if isinstance(outcome, str) else (outcome,)
-            yield RunAnswer(name, kind, self.repeat, system.name, *result)
+            yield RunAnswer(name, kind, system.name, outcome)
 
 
 def systems(text: str) -> tuple[System, ...]:
     """Return the systems that `text` lists, separated by commas, after ArS of the same target.
 
-    That is added if it is not listed; of several engines', the first that is.
-
-    Raises:
-        UsageError: it is invalid; the text says how to write it.
+    That is added if it is not listed; of several engines', the first that is. A `UsageError` says
+    how to write systems.
     """
     known = SOURCES + BASELINES
     listed = [read(part.strip(), "system", USAGE, known) for part in text.split(",")]
@@ -151,11 +146,7 @@ def systems(text: str) -> tuple[System, ...]:
 
 
 def sweep_systems(source: str, lookaheads: str) -> tuple[System, ...]:
-    """Return ArS and the systems of a source with each of the listed lookaheads, ascending.
-
-    Raises:
-        UsageError: the list or the source is invalid.
-    """
+    """Return ArS and the systems of a source with each of the listed lookaheads, ascending."""
     try:
         ks = sorted({int(part) for part in lookaheads.split(",")} - {0})
     except ValueError as error:

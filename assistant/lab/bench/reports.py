@@ -54,7 +54,7 @@ def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Res
                 speeds = [stats.tokens_per_s, *(ratio if name != reference else [None, None])]
                 rows.append([kind, name, *speeds, stats.tokens_per_eval, stats.acceptance_rate])
     note = NOTES["prompts"]
-    if failures := sorted({answer.failure for answer in answers if answer.failure}):
+    if failures := sorted({a.outcome for a in answers if isinstance(a.outcome, str)}):
         note += f" Some answers failed: {' '.join(failures)}"
     return [ResultTable("Speed by kind of prompt", PROMPTS, rows, note, bars=2)]
 
@@ -102,26 +102,17 @@ def surroundings(files: Mapping[str, Path]) -> dict[str, Any]:
     """Return this machine, the versions of all libraries that compute, and the files, by role."""
     uname = platform.uname()
     libraries = ("specchat", *(package.name for package in PACKAGES.values()), "numpy")
+    machine = {"processor": processor(), "cores": compute_cores(), "memory": memory().total}
     return {
-        "machine": {
-            "processor": processor(),
-            "cores": compute_cores(),
-            "memory": memory().total,
-            "system": f"{uname.system} {uname.release} {uname.machine}",
-        },
-        "versions": {
-            "python": platform.python_version(),
-            **{name: _version(name) for name in libraries},
-        },
-        "files": {
-            role: {
-                "path": os.fsencode(path).decode("utf-8", "backslashreplace"),
-                "size": path.stat().st_size,
-                "sha256": known_sha256(path),
-            }
-            for role, path in files.items()
-        },
+        "machine": {**machine, "system": f"{uname.system} {uname.release} {uname.machine}"},
+        "versions": {"python": platform.python_version(), **{n: _version(n) for n in libraries}},
+        "files": {role: _file(path) for role, path in files.items()},
     }
+
+
+def _file(path: Path) -> dict[str, Any]:
+    name = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return {"path": name, "size": path.stat().st_size, "sha256": known_sha256(path)}
 
 
 def _version(name: str) -> str:
@@ -152,9 +143,8 @@ def tables(
 ) -> list[ResultTable]:
     """Return the papers' tables, with other models on another machine, from the answers of one run.
 
-    They are answers to what `plan.paper_questions` yields.
-
-    `references` are summaries to compare with, by the question's name.
+    They are answers to what `plan.paper_questions` yields; `references` are summaries to compare
+    with, by the question's name.
     """
     greedy = [answer for answer in answers if plan.task_and_sampling(answer.kind)[1] == plan.GREEDY]
     swept = [way for way in ways if way.name == "ars" or way.sources == ("model",)]
@@ -247,8 +237,7 @@ def rouge_2(text: str, reference: str) -> float:
 
     Lin 2004, without stemming: words are letters and digits, in small letters.
     """
-    ours, theirs = (
-        Counter(pairwise(re.findall(r"\w+", version.lower()))) for version in (text, reference)
-    )
+    words = (re.findall(r"\w+", version.lower()) for version in (text, reference))
+    ours, theirs = map(Counter, map(pairwise, words))
     common = (ours & theirs).total()
     return 2 * common / (ours.total() + theirs.total()) if common else 0.0

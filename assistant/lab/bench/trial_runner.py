@@ -106,9 +106,7 @@ class TrialLane(NamedTuple):
     def measured(self, answer_events: Iterable[events.AnswerEvent]) -> Measured | str:
         """Return the measured answer, or why it failed if others may still be measured.
 
-        Raises:
-            ModelError: the models could not continue.
-            Cancelled: it was stopped.
+        A `ModelError` says that the models could not continue.
         """
         pace = dict[int, float]()
         for event in answer_events:
@@ -151,11 +149,8 @@ class TrialRunner:
 
         An answer's time begins when the target's prefill has ended, and ends with the last token.
         Everything between is in it: evaluations, the draft's prefill and its steps, warping,
-        verifying, text. Loading and the target's prefill are not.
-
-        Raises:
-            ModelError: the models cannot be loaded, or cannot continue.
-            Cancelled: it was stopped.
+        verifying, text. Loading and the target's prefill are not. A `ModelError` says that the
+        models cannot be loaded, or cannot continue.
         """
         setups = job.setups
         numbers = range(len(setups)) if job.part is None else job.part
@@ -178,11 +173,7 @@ class TrialRunner:
         self._loaded.close()
 
     def _lane(self, number: int, trial: Trial, others: int) -> TrialLane:
-        """Return a trial at its start; `others` before it have the same models.
-
-        Raises:
-            ModelError: it is to be SpS, and nothing can propose.
-        """
+        """Return a trial at its start; `others` before it have the same models."""
         (assistant, ready), request = self._assistant(trial.setup, others), trial.request
         if request.mode == "sps" and not assistant.sources.keys() & set(request.sources):
             raise ModelError(f"SpS needs a draft. {ready.no_draft}")

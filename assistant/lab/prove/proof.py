@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from math import exp, log
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 from assistant.decoding.loops import Rejected, Sampled
 from assistant.decoding.model import Logits, Model, most_proposals
@@ -57,8 +57,7 @@ class RecallingTarget(RecordingModel):
 
 def as_it_is(row: Any, _history: Sequence[int]) -> Row:
     """Return a row that is warped already."""
-    warped_row: Row = row
-    return warped_row
+    return cast(Row, row)
 
 
 def recalling(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
@@ -178,9 +177,7 @@ USUAL_LOOKAHEAD = 3
 def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Proved:
     """Make all comparisons; `emit` receives each when it is made, and the progress.
 
-    Raises:
-        ModelError: the target cannot be used, or the draft cannot propose to it.
-        Cancelled: it was stopped.
+    A `ModelError` says that the target cannot be used, or that the draft cannot propose to it.
     """
     started, amounts = perf_counter(), THOROUGH if job.thorough else QUICK
     _, _, turns, tasks = amounts

@@ -10,8 +10,6 @@ from assistant.lab import tune
 from assistant.lab.protocol import Measuring, Tune
 from assistant.request import EngineArgs
 from models.errors import Cancelled, StorageError
-from models.native.model import NativeModel
-from models.native.weights import Weights
 from models.progress import CancelFlag
 from tests.assistant.engine.simulated_model import prepared
 from tests.engine import ENGINE
@@ -39,15 +37,11 @@ def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft
     assert received[-1].left_s == 0
 
 
-def test_the_times_of_a_tuning_are_known_at_the_next_load(tiny_target, monkeypatch, tmp_path):
-    found = tuned(tiny_target, cache=tmp_path)
+def test_tuned_times_are_known_at_the_next_load(tiny_target, open_model, monkeypatch, tmp_path):
+    measured = tuned(tiny_target, cache=tmp_path)
     monkeypatch.setattr(Profile, "measure", None)  # nothing may be measured
-    weights = Weights(tiny_target)
-    model = NativeModel(weights, threads=1)
-    costs = prepared(model, None, tmp_path).costs
-    model.close()
-    weights.close()
-    assert costs.verify(8) == found.verify[8]
+    costs = prepared(open_model(tiny_target), None, tmp_path).costs
+    assert costs.verify(8) == measured.verify[8]
 
 
 def test_while_others_are_busy_nothing_is_kept(tiny_target, tmp_path, monkeypatch):

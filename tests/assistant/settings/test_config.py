@@ -24,6 +24,7 @@ from tests.assistant.settings.configs import config_of
 
 FAULTS = json.loads(Path(__file__).with_name("faults.json").read_text())
 """Texts of files, and how each is refused or warned of after the file's name."""
+DIGITS = ": top_k must be a whole number from 0 to 1000000: a number of thousands of digits"
 
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path, monkeypatch):
@@ -34,11 +35,8 @@ def test_a_file_that_is_not_there_says_nothing(tmp_path, monkeypatch):
 def test_defaults_of_the_table_are_those_of_the_settings():
     assert replace(Layers().settings(), sources={}) == Settings()
     assert Settings().sampling == Sampling()
-    assert {key.field for key in KEYS.values()} == {each.name for each in fields(Settings)} - {
-        "tools",
-        "sources",
-        "warnings",
-    }
+    others = {"tools", "sources", "warnings"}
+    assert {key.field for key in KEYS.values()} | others == {own.name for own in fields(Settings)}
 
 
 @pytest.mark.parametrize("name", Sampling.RANGES)
@@ -57,14 +55,7 @@ def test_every_theme_offered_is_textuals():
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [
-        *FAULTS["refused"],
-        pytest.param(
-            f"top_k = 0x{'1' * 5_000}",
-            ": top_k must be a whole number from 0 to 1000000: a number of thousands of digits",
-            id="digits",
-        ),
-    ],
+    [*FAULTS["refused"], pytest.param(f"top_k = 0x{'1' * 5_000}", DIGITS, id="digits")],
 )
 def test_a_fault_is_named_by_file_key_value_and_what_is_allowed(text, complaint):
     with pytest.raises(UsageError) as caught:

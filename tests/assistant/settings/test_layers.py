@@ -88,9 +88,8 @@ def test_choosing_what_counts_anyway_keeps_nothing():
 
 def test_a_choice_beats_what_was_given_for_this_run_and_is_kept(monkeypatch):
     monkeypatch.setenv("SPECCHAT_MODE", "ars")
-    layers = load({"temperature": 0.3, "top_k": 3}, config_of("")).choose(
-        temperature=0.9, mode="sps"
-    )
+    layers = load({"temperature": 0.3, "top_k": 3}, config_of(""))
+    layers = layers.choose(temperature=0.9, mode="sps")
     assert given(layers, "temperature", "top_k", "mode") == [0.9, 3, "sps"]
     assert set(layers.choices) == {"temperature", "mode"}
     assert given(load({}, config_of("")).choose(mode="sps"), "mode") == ["sps"]

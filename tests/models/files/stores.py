@@ -16,9 +16,7 @@ def ollama_model(
 ) -> Path:
     """Put a blob and the manifest that names it where Ollama does; return the blob."""
     folder = folder or Path.home() / ".ollama/models"
-    blob = folder / "blobs" / f"sha256-{digest}"
-    blob.parent.mkdir(parents=True, exist_ok=True)
-    blob.write_bytes(data)
+    blob = file(folder / "blobs" / f"sha256-{digest}", data)
     model = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}"}
     other = {"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:" + "0" * 64}
     ollama_manifest(name, json.dumps({"layers": [other, model]}), folder)
@@ -27,9 +25,7 @@ def ollama_model(
 
 def ollama_manifest(name: str, text: str, folder: Path | None = None) -> None:
     """Write a manifest, whatever is in it."""
-    path = (folder or Path.home() / ".ollama/models") / "manifests" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    file((folder or Path.home() / ".ollama/models") / "manifests" / name, text.encode())
 
 
 def file(path: Path, data: bytes) -> Path:
@@ -71,8 +67,7 @@ OTHER = "0" * 40
 def hub_file(repo, revision, name, data, blob):
     """Lay a file into the hub's cache as every program does."""
     folder = places.hub_cache() / f"models--{repo.replace('/', '--')}"
-    (folder / "blobs").mkdir(parents=True, exist_ok=True)
-    (folder / "blobs" / blob).write_bytes(data)
+    file(folder / "blobs" / blob, data)
     link = folder / "snapshots" / revision / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(os.path.relpath(folder / "blobs" / blob, link.parent))

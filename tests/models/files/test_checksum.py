@@ -12,7 +12,7 @@ from models.files.locate import identify
 from models.files.places import cache_dir
 from tests.models.files.conftest import enter, toy
 from tests.models.files.interrupting import stopping
-from tests.models.files.stores import hub_file
+from tests.models.files.stores import file, hub_file
 
 
 def flip(path, at=-1):
@@ -27,10 +27,7 @@ def flip(path, at=-1):
 def mine(tmp_path, data, monkeypatch):
     """A catalogue file that lies in SPECCHAT_MODELS."""
     gguf = enter(monkeypatch, toy(data, repo=None))
-    path = tmp_path / "models" / gguf.file
-    path.parent.mkdir()
-    path.write_bytes(data)
-    return path
+    return file(tmp_path / "models" / gguf.file, data)
 
 
 def counted(monkeypatch):

@@ -10,17 +10,10 @@ from models.files.pull import pull
 from tests.models.files.conftest import refused
 
 FILES = [
-    "README.md",
-    "toy-Q4_K_M.gguf",
-    "toy-Q8_0.gguf",
-    "toy.Q8_0.imatrix",
-    "mmproj-toy-F16.gguf",
-    "toy-BF16-00001-of-00002.gguf",
-    "toy-BF16-00002-of-00002.gguf",
-    "deep/toy_q5_k_s.gguf",
-    "twice/toy-Q6_K.gguf",
-    "toy-Q6_K.gguf",
-]
+    "README.md", "toy-Q4_K_M.gguf", "toy-Q8_0.gguf", "toy.Q8_0.imatrix", "mmproj-toy-F16.gguf",
+    "toy-BF16-00001-of-00002.gguf", "toy-BF16-00002-of-00002.gguf", "deep/toy_q5_k_s.gguf",
+    "twice/toy-Q6_K.gguf", "toy-Q6_K.gguf",
+]  # fmt: skip
 
 
 def test_the_file_of_a_quantisation_is_chosen_in_any_case():

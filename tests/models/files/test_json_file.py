@@ -117,11 +117,8 @@ def test_a_private_file_is_nobody_elses_and_a_failure_leaves_it_as_it_was(path: 
         disk.write_private(path, "other text")
     finally:
         os.umask(before)
-    assert [each.stat().st_mode & 0o777 for each in (path, *path.parents[:2])] == [
-        0o600,
-        0o700,
-        0o700,
-    ]
+    modes = [place.stat().st_mode & 0o777 for place in (path, *path.parents[:2])]
+    assert modes == [0o600, 0o700, 0o700]
     with pytest.raises(UnicodeEncodeError):
         disk.write_private(path, "\ud800")
     assert path.read_text() == "other text"

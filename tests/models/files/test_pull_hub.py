@@ -25,6 +25,7 @@ from tests.models.files.interrupting import (
     pulling,
     stopping,
 )
+from tests.models.files.stores import file
 from tests.patience import WAIT_S, until
 from tests.tui.shell.program import run
 
@@ -63,8 +64,7 @@ def test_a_file_that_is_here_is_neither_fetched_nor_read_again(hub, data, monkey
 
 
 def test_an_existing_name_for_the_main_branch_is_left_alone(hub):
-    (storage() / "refs").mkdir(parents=True)
-    (storage() / "refs" / "main").write_text("d" * 40)
+    file(storage() / "refs" / "main", b"d" * 40)
     pull(NO_MIRROR)
     assert (storage() / "refs" / "main").read_text() == "d" * 40
 

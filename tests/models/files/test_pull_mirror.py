@@ -70,9 +70,8 @@ def test_a_file_of_the_hub_is_in_its_cache(hub, mirrored, hosted, data, quick, s
     hub.answers = [lambda handler: handler.send_page(status)] * 9
     seen = []
     path = pull("toy", progress=seen.append)
-    assert (
-        path == hub_cache() / "models--org--toy-GGUF" / "snapshots" / hosted.revision / "toy.gguf"
-    )
+    folder = hub_cache() / "models--org--toy-GGUF" / "snapshots" / hosted.revision
+    assert path == folder / "toy.gguf"
     assert path.resolve().name == hosted.sha256
     assert path.read_bytes() == data
     notices = [progress.warning for progress in seen if progress.warning]

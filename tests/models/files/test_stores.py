@@ -38,15 +38,10 @@ def test_models_of_every_program_are_found_by_the_names_they_have_there(data, tm
     file(home / ".local/share/nomic.ai/GPT4All/gpt4all.gguf", next(bytes_))
     file(tmp_path / "own/folder.gguf", next(bytes_))
     assert names(tmp_path / "own") == {
-        "some/one:deep/file.gguf": "Hugging Face",
-        "mine.gguf": "specchat",
-        "org_repo_cpp.gguf": "llama.cpp",
-        "llama3.2:1b": "Ollama",
-        "org/repo/lm.gguf": "LM Studio",
-        "jan-nano": "Jan",
-        "gpt4all.gguf": "GPT4All",
-        "folder.gguf": "folder",
-    }
+        "some/one:deep/file.gguf": "Hugging Face", "mine.gguf": "specchat",
+        "org_repo_cpp.gguf": "llama.cpp", "llama3.2:1b": "Ollama", "org/repo/lm.gguf": "LM Studio",
+        "jan-nano": "Jan", "gpt4all.gguf": "GPT4All", "folder.gguf": "folder",
+    }  # fmt: skip
     assert jan in [model.path for model in discover()]
     for model in discover([tmp_path / "own"]):
         assert identify(model.reference).path == model.path
@@ -63,11 +58,9 @@ def test_programs_are_followed_to_where_their_models_were_moved(data, tmp_path, 
     monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path / "ollama"))
     ollama_model("registry.x/user/thing/latest", next(bytes_), folder=tmp_path / "ollama")
     assert names() == {
-        "x.gguf": "llama.cpp",
-        "y.gguf": "llama.cpp",
-        "a/b/lm.gguf": "LM Studio",
+        "x.gguf": "llama.cpp", "y.gguf": "llama.cpp", "a/b/lm.gguf": "LM Studio",
         "user/thing:latest": "Ollama",
-    }
+    }  # fmt: skip
 
 
 def test_an_ollama_model_is_located_by_its_name(data):

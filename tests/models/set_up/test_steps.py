@@ -15,6 +15,7 @@ from models.set_up import steps
 from models.set_up.__main__ import main as set_up
 from models.set_up.steps import SetupStep, StepFailed
 from tests import ROOT
+from tests.models.files.stores import file
 from tests.patience import WAIT_S
 
 START = "models.set_up.__main__"
@@ -47,9 +48,7 @@ def ran(tmp_path, monkeypatch):
 
 
 def has(tmp_path: Path, module: str) -> None:
-    place = tmp_path / "lib" / "python3" / "site-packages" / module
-    place.mkdir(parents=True)
-    (place / "__init__.py").touch()
+    file(tmp_path / "lib" / "python3" / "site-packages" / module / "__init__.py", b"")
 
 
 def test_it_needs_nothing_but_pythons_own_library_and_an_old_python_can_read_it():

@@ -212,12 +212,8 @@ class Walker(Chat):
     def situation(self) -> tuple[object, ...]:
         """What gives keys their meaning; places of the same one differ in what is shown."""
         sides = self.screen.chats.display, self.screen.panel.display
-        return (
-            type(self.app.screen),
-            type(self.app.screen.focused),
-            sides,
-            *self.promised(self.seen),
-        )
+        screen = self.app.screen
+        return type(screen), type(screen.focused), sides, *self.promised(self.seen)
 
     @property
     def stored(self) -> tuple[Sequence[ChatSummary], list[StoredMessage], str]:

@@ -58,19 +58,18 @@ class Terminal:
         self._stream.feed(text)
         return text
 
-    def check(self) -> None:
-        """The terminal shows what painting everything would show."""
-        assert self._shown() == [line.rstrip() for line in self.page.text.split("\n")]
+    @property
+    def is_right(self) -> bool:
+        """Whether the terminal shows what painting everything would show."""
+        self.news()
+        lines = zip(self._screen.display, self.page.text.split("\n"), strict=True)
+        return all(shown.rstrip() == painted.rstrip() for shown, painted in lines)
 
     async def comes_to_show(self) -> None:
-        """It does so as soon as a toast that has had its time is gone from both."""
+        """It is right as soon as a toast that has had its time is gone from both."""
         async with asyncio.timeout(WAIT_S):
-            while self._shown() != [line.rstrip() for line in self.page.text.split("\n")]:
+            while not self.is_right:
                 await self.page.pilot.pause(0.1)
-
-    def _shown(self) -> list[str]:
-        self.news()
-        return [line.rstrip() for line in self._screen.display]
 
 
 async def on_terminal(do: Callable[[Terminal], Awaitable[None]]) -> None:
@@ -96,7 +95,7 @@ async def test_an_answer_that_streams_under_a_dialog_is_not_painted_through_it()
             await terminal.page.pilot.pause(0.03)
             answer.add(step)
         await terminal.page.settle()
-        terminal.check()
+        assert terminal.is_right
 
     await on_terminal(do)
 

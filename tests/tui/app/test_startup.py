@@ -1,12 +1,6 @@
 """The first frame waits for no engine and no store."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-from tests import ROOT
-from tests.patience import WAIT_S
+from tests.scripts import printed
 
 MODELS = ("llama_cpp", "numpy", "huggingface_hub", "httpx2", "jinja2", "gguf")
 OTHERS = ("markdown_it", "pygments.lexers", "psutil")  # Textual itself imports tree_sitter: 25 ms
@@ -36,20 +30,5 @@ asyncio.run(main())
 """
 
 
-def imported(tmp_path: Path, names: tuple[str, ...]) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST_FRAME, *names],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_S,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1]
-
-
-def test_first_frame_waits_for_the_interface_alone(tmp_path: Path) -> None:
-    assert imported(tmp_path, (*MODELS, *OTHERS)) == "True []"
+def test_first_frame_waits_for_the_interface_alone() -> None:
+    assert printed(FIRST_FRAME, *MODELS, *OTHERS).splitlines()[-1] == "True []"

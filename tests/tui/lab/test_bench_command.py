@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from assistant.lab.bench.plan import systems
+from assistant.lab.table import ResultTable
 from assistant.settings.settings import Settings
 from models.errors import ModelError
 from tests import tiny
+from tests.assistant.lab.bench.made import columns
 from tests.tui.shell.program import endless, run, run_until
 from tui.lab.bench_session import _setups
 
@@ -46,13 +48,8 @@ def done(*command) -> tuple[str, str]:
 
 def tables(path: Path) -> list[list[dict[str, Any]]]:
     """Return the rows of each table in a JSON file, by column."""
-    return [
-        [
-            dict(zip([name for name, _ in table["header"]], row, strict=True))
-            for row in table["rows"]
-        ]
-        for table in json.loads(path.read_text())["tables"]
-    ]
+    tables = [ResultTable(**table) for table in json.loads(path.read_text())["tables"]]
+    return [columns(table) for table in tables]
 
 
 def test_prompts_compares_in_a_table_json_and_markdown(pair, asked: Path, tmp_path: Path) -> None:
@@ -83,10 +80,8 @@ def test_prompts_compares_in_a_table_json_and_markdown(pair, asked: Path, tmp_pa
 
 
 def test_infill_fills_gaps_with_every_system(tmp_path: Path) -> None:
-    marks = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
-    target = tiny.write(
-        tmp_path / "fills.gguf", stops=False, n_ctx=2048, controls=(*tiny.CONTROLS, *marks)
-    )
+    controls = (*tiny.CONTROLS, "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
+    target = tiny.write(tmp_path / "fills.gguf", stops=False, n_ctx=2048, controls=controls)
     command = ("bench", "infill", "--target", target, "--per-kind", 1, *GREEDY)
     done(*command, "--json", tmp_path / "out.json")
     speeds, gaps = tables(tmp_path / "out.json")
@@ -96,9 +91,10 @@ def test_infill_fills_gaps_with_every_system(tmp_path: Path) -> None:
 
 
 def test_sweep_tells_each_lookahead(pair, asked: Path, tmp_path: Path) -> None:
-    few = ("--lookaheads", "3,1", "--max-tokens", 16, "--per-kind", 1)
-    done("bench", "sweep", asked, *pair, *GREEDY, *few, "--json", tmp_path / "out.json")
-    (steps,) = tables(tmp_path / "out.json")
+    few, report = ("--lookaheads", "3,1", "--per-kind", 1), tmp_path / "out.json"
+    done("--max-tokens", 16, "bench", "sweep", asked, *pair, *GREEDY, *few, "--json", report)
+    assert json.loads(report.read_text())["settings"]["max_tokens"] == 16
+    (steps,) = tables(report)
     assert [(row["task"], row["K"]) for row in steps] == [
         (kind, k) for kind in ("rivers", "hills") for k in "013"
     ]
@@ -156,7 +152,6 @@ def test_an_impossible_benchmark_is_refused_with_a_reason(pair, arguments, code,
 
 def test_a_system_whose_own_target_has_no_draft_says_why(bare_machine: Path) -> None:
     folder = bare_machine / "models"
-    folder.mkdir()
     target = tiny.write(folder / "target.gguf", layers=12)
     least = tiny.write(folder / "least.gguf", layers=1)
     with pytest.raises(ModelError, match=r"model=3 needs a draft\. No model on this machine "):

@@ -17,7 +17,6 @@ def target(bare_machine: Path) -> Path:
 
 def test_a_target_by_path_gets_the_smallest_draft(bare_machine: Path, target: Path) -> None:
     folder = bare_machine / "own"
-    folder.mkdir()
     tiny.write(folder / "middle.gguf", layers=3)
     tiny.write(folder / "small.gguf", layers=1)
     tiny.write(folder / "alien.gguf", layers=1, controls=("<|a|>", "<|b|>", "<|c|>"))
@@ -34,16 +33,15 @@ def test_another_programs_target_is_named_and_has_a_draft(bare_machine: Path, ta
     assert (setup.target, setup.draft) == (blob, draft)
 
 
-def test_without_one_that_serves_the_reason_is_a_sentence(target: Path) -> None:
-    setup, no_draft = Settings(target=str(target)).setup()
-    assert setup.draft is None
-    assert no_draft == "No model on this machine can guess for target.gguf."
-
-
-def test_none_means_none_and_a_named_one_is_taken_as_is(bare_machine: Path, target: Path) -> None:
+def test_a_named_draft_is_taken_and_none_has_a_reason(bare_machine: Path, target: Path) -> None:
     other = tiny.write(bare_machine / "other.gguf", controls=("<|a|>", "<|b|>", "<|c|>"))
-    assert Settings(target=str(target), draft="none").setup()[0].draft is None
-    assert Settings(target=str(target), draft=str(other)).setup()[0].draft == other
+    for draft, path, reason in (
+        (None, None, "No model on this machine can guess for target.gguf."),
+        ("none", None, "No model guesses, as you asked."),
+        (str(other), other, None),
+    ):
+        setup, no_draft = Settings(target=str(target), draft=draft).setup()
+        assert (setup.draft, no_draft) == (path, reason)
 
 
 @pytest.mark.parametrize("save", [True, False])
@@ -71,8 +69,7 @@ def test_the_error_of_a_missing_model_names_it_alone(bare_machine: Path, target:
 
 
 def test_only_what_can_answer_stands_in_for_the_usual(bare_machine: Path, target: Path) -> None:
-    (bare_machine / "own").mkdir()
-    (bare_machine / "own" / "a.gguf").write_bytes(b"GGUF")
+    file(bare_machine / "own" / "a.gguf", b"GGUF")
     with pytest.raises(ModelMissing) as missing:
         Settings(folders=(bare_machine / "own",)).setup()
     assert "a.gguf" not in str(missing.value)

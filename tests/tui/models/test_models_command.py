@@ -27,7 +27,6 @@ from tui.shell.doctor_command import checkup
 @pytest.fixture
 def here(bare_machine):
     """A machine with one model, `mine.gguf`, and a package index that has another, `toy`."""
-    (bare_machine / "models").mkdir()
     tiny.write(bare_machine / "models" / "mine.gguf")
     return bare_machine
 
@@ -145,12 +144,9 @@ def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypat
     made = slim_draft.make(source, np.arange(vocabulary.size), target_mark(identify("toy")))
     assert f"made to guess for toy: {made}" in [each.text for each in checkup()]
     assert "made to guess for toy" in run("list").stdout
-    told = {
-        each["path"]: each["made_to_draft_for"]
-        for each in json.loads(run("list", "--json").stdout)["installed"]
-    }
-    assert told[str(made)] == target_mark(identify("toy"))
-    assert told[str(source)] is None
+    listed = json.loads(run("list", "--json").stdout)["installed"]
+    targets = {model["path"]: model["made_to_draft_for"] for model in listed}
+    assert [targets[str(path)] for path in (made, source)] == [target_mark(identify("toy")), None]
 
 
 def test_check_tells_good_from_bad_and_goes_on_after_a_bad_one(here, toy):

@@ -115,11 +115,8 @@ def loaded(target: Path, draft: Path | None = None) -> Ready:
 def shelf(bare_machine: Path) -> Path:
     """A folder of specchat's own: a large model, two that can draft for it, one that cannot."""
     folder = bare_machine / "models"
-    folder.mkdir()
-    tiny.write(folder / "large.gguf", layers=12)
-    tiny.write(folder / "middle.gguf", layers=3)
-    tiny.write(folder / "small.gguf", layers=1)
-    tiny.write(folder / "alien.gguf", layers=14)
+    for name, layers in (("large", 12), ("middle", 3), ("small", 1), ("alien", 14)):
+        tiny.write(folder / f"{name}.gguf", layers=layers)
     return folder
 
 

@@ -174,29 +174,15 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Simpl
         await course.until(lambda: course.texts() == whole)
 
 
-async def test_replay_can_be_skipped_and_escape_ends_it_alone(
-    race: Race, hands: SimpleNamespace
-) -> None:
+async def test_escape_ends_a_replay_and_the_race_stays(race: Race, hands: SimpleNamespace) -> None:
     async with racing(race) as course:
         await course.over()
         await course.pilot.press("r")
         assert course.phase == "replay"
-        await course.pilot.press("s")
-        await course.until(lambda: course.phase == "over")
-        assert "Replay" in course.offered()
-        await course.pilot.press("r")
-        assert course.phase == "replay"
         await course.pilot.press("escape")
         await course.until(lambda: course.phase == "over")
+        assert "Replay" in course.offered()
         assert not course.app._exit
-
-
-async def test_race_is_replayed_unasked(race: Race, hands: SimpleNamespace, monkeypatch) -> None:
-    monkeypatch.setattr("tui.race.screen.REPLAY_FROM", 0.0)
-    async with racing(race) as course:
-        await course.until(lambda: "true speed" in course.line)
-        hands.now = 1000.0
-        await course.until(lambda: "With guesses: " in course.line)
 
 
 async def test_lane_that_fails_says_why_and_the_other_goes_on(race: Race, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ def standing(
 
 
 ARS = standing("without guesses", "ars", 10.0)
+FAILED = RecordedLane(Lane("auto", EngineArgs(Path("x")), "auto"), ready=Failed("No.", ""))
 GREEDY = Request((), Sampling(temperature=0), seed=7)
 
 
@@ -38,10 +39,8 @@ SAMPLED = Request((), seed=7)
 BIG = standing("F16 without guesses", "ars", 5.0, "Another.", target="big.gguf")
 WELL = standing("without guesses", "ars", 10.0, "It begins alike and ends well today.")
 WET = standing("with guesses", "sps", 12.0, "It begins alike and ends wet tomorrow.")
-SHORT, LONG = (
-    standing("without guesses", "ars", 10.0, "abc"),
-    standing("with guesses", "sps", 12.0, "abcdef"),
-)
+SHORT = standing("without guesses", "ars", 10.0, "abc")
+LONG = standing("with guesses", "sps", 12.0, "abcdef")
 SAME = "Both wrote the same text."
 
 
@@ -71,6 +70,10 @@ SAME = "Both wrote the same text."
             "without guesses and with guesses wrote the same text.",
         ),
         ([ARS, standing("with guesses", "sps", 99.0, tokens=5)], GREEDY, "Too little", ""),
+        (
+            [ARS, standing("with guesses", "sps", 12.0), FAILED], GREEDY, "With guesses: 1.20",
+            f"The lane auto did not run. {SAME}",
+        ),
     ],
 )  # fmt: skip
 def test_the_outcome_is_told_with_its_factor_and_then_what_was_written(lanes, request_, won, end):
@@ -78,15 +81,6 @@ def test_the_outcome_is_told_with_its_factor_and_then_what_was_written(lanes, re
     assert outcome[0].startswith(won)
     assert outcome[1].endswith(end)
     assert max(map(len, outcome[:1])) <= 73 or BIG in lanes  # a line of 80 cells, with its margins
-
-
-def test_failed_lane_is_named_and_the_others_are_compared():
-    failed = RecordedLane(
-        Lane("auto", EngineArgs(Path("x")), "auto"), ready=Failed("No.", "ModelError")
-    )
-    outcome = verdict([ARS, standing("with guesses", "sps", 12.0), failed], GREEDY)
-    assert outcome[0].startswith("With guesses: 1.20 times as fast")
-    assert outcome[1].startswith("The lane auto did not run.")
 
 
 def test_speculation_pays_only_where_it_was_clearly_fastest():

@@ -30,15 +30,11 @@ def test_show_says_where_each_value_came_from(home):
     assert code == 0
     values = json.loads(out)["values"]
     assert set(values) == set(KEYS)
-    assert {
-        name: (values[name]["value"], values[name]["from"])
-        for name in ("threads", "top_k", "ctx", "mode")
-    } == {
-        "threads": (3, "config.toml"),
-        "top_k": (9, "--top-k"),
-        "ctx": (1024, "SPECCHAT_CTX"),
-        "mode": ("auto", "default"),
-    }
+    for name, value, source in (
+        ("threads", 3, "config.toml"), ("top_k", 9, "--top-k"), ("ctx", 1024, "SPECCHAT_CTX"),
+        ("mode", "auto", "default"),
+    ):  # fmt: skip
+        assert (values[name]["value"], values[name]["from"]) == (value, source)
 
 
 def test_config_alone_shows_every_key(home):
@@ -90,12 +86,10 @@ def test_an_answer_follows_the_file_and_an_unknown_key_is_a_warning(home, target
 
 def test_options_for_words_and_flags_beat_the_file(home):
     put(home, "lookahead = 3\nsave = true\noffline = true\n")
-    values = json.loads(run("-k", "auto", "--no-save", "--online", "config", "show", "--json")[1])[
-        "values"
-    ]
-    assert [values[name]["value"] for name in ("lookahead", "save", "offline")] == [
-        "auto", False, False,
-    ]  # fmt: skip
+    _, out, _ = run("-k", "auto", "--no-save", "--online", "config", "show", "--json")
+    shown = json.loads(out)["values"]
+    values = [shown[name]["value"] for name in ("lookahead", "save", "offline")]
+    assert values == ["auto", False, False]
 
 
 def test_a_choice_made_in_the_program_is_named_with_the_value_in_the_file(home):
@@ -104,9 +98,8 @@ def test_a_choice_made_in_the_program_is_named_with_the_value_in_the_file(home):
     out = run("config", "show")[1]
     assert "temperature     0.4" in out
     assert "state.json (instead of 1.5 from config.toml)" in out
-    assert (
-        json.loads(run("config", "show", "--json")[1])["values"]["temperature"]["source"] == "state"
-    )
+    values = json.loads(run("config", "show", "--json")[1])["values"]
+    assert values["temperature"]["source"] == "state"
 
 
 @pytest.mark.parametrize("by", ["file", "variable", "option"])

@@ -12,7 +12,7 @@ from assistant.lab.bench.plan import Question, interleaved, sweep_systems, syste
 from assistant.lab.table import Interval
 from assistant.request import Sampling
 from models.errors import UsageError
-from tests.assistant.lab.bench.made import answer
+from tests.assistant.lab.bench.made import answer, columns
 
 SYSTEMS = systems("ars,auto")
 
@@ -20,9 +20,7 @@ SYSTEMS = systems("ars,auto")
 def standings(answers):
     """Return the rows of the table by kind and system, each by column."""
     (table,) = reports.prompts(answers, SYSTEMS)
-    names = [name for name, _ in table.header]
-    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
-    return {(row["kind"], row["system"]): row for row in rows}
+    return {(row["kind"], row["system"]): row for row in columns(table)}
 
 
 def test_a_gap_is_filled_right_if_the_first_line_is_what_stood_there():
@@ -41,12 +39,9 @@ def test_a_share_has_an_interval_with_a_width_where_all_are_right():
 
 
 def test_ratio_is_the_geometric_mean_over_questions_and_repeats_are_added_up():
-    answers = [answer("a", "ars", 4.0, repeat=1), answer("a", "auto", 2.0, repeat=1)]
-    for name, ars_s, auto_s, kind in (
-        ("a", 2, 1, "code"),
-        ("b", 1, 2, "code"),
-        ("c", 1, 1, "chat"),
-    ):
+    answers = [answer("a", "ars", 4.0), answer("a", "auto", 2.0)]
+    questions = ("a", 2, 1, "code"), ("b", 1, 2, "code"), ("c", 1, 1, "chat")
+    for name, ars_s, auto_s, kind in questions:
         answers += [answer(name, "ars", ars_s, kind=kind), answer(name, "auto", auto_s, kind=kind)]
     found = standings(answers)
     assert found["code", "auto"]["× ArS [95 %]"].value == pytest.approx(1.0)
@@ -128,15 +123,11 @@ def test_systems_are_written_as_people_say_them():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is not a system"),
-        ("fast", "neither a mode nor of"),
-        ("ars=3", "goes with sps"),
-        ("sps=0", "1 to 31"),
-        ("sps=32", "1 to 31"),
-        ("auto,auto", "listed twice"),
+        ("", "is not a system"), ("fast", "neither a mode nor of"), ("ars=3", "goes with sps"),
+        ("sps=0", "1 to 31"), ("sps=32", "1 to 31"), ("auto,auto", "listed twice"),
         ("suffix+=3", "neither a mode"),
     ],
-)
+)  # fmt: skip
 def test_a_text_that_names_no_system_is_refused_with_the_reason(text, reason):
     with pytest.raises(UsageError, match=reason):
         systems(text)

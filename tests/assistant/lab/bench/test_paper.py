@@ -5,17 +5,9 @@ from dataclasses import replace
 import pytest
 
 from assistant.decoding.lookahead.forecast import expected_tokens
-from assistant.lab.bench.plan import (
-    DRAFTS,
-    LOOKAHEADS,
-    SAMPLINGS,
-    bundled,
-    paper_questions,
-    paper_systems,
-    task_and_sampling,
-)
+from assistant.lab.bench import plan
 from assistant.lab.bench.reports import rouge_2, tables
-from tests.assistant.lab.bench.made import answer
+from tests.assistant.lab.bench.made import answer, columns
 
 GREEDY = "code · greedy"
 ALPHA, TOKEN_S, STEP_S = 0.5, 0.1, 0.02
@@ -36,16 +28,12 @@ def ideal(question, k, reading_s=0.0):
 @pytest.fixture
 def answers():
     ars = [answer(name, "ars", 10.0, kind=GREEDY) for name in "ab"]
-    return [*ars, *(ideal(name, k) for name in "ab" for k in LOOKAHEADS)]
+    return [*ars, *(ideal(name, k) for name in "ab" for k in plan.LOOKAHEADS)]
 
 
 def made(answers, labels=(), references=None):
     """Return the tables: Chen's two, Leviathan's two, and that of other weights."""
-    return tables(answers, paper_systems(labels), references or {})
-
-
-def columns(table):
-    return [dict(zip([name for name, _ in table.header], row, strict=True)) for row in table.rows]
+    return tables(answers, plan.paper_systems(labels), references or {})
 
 
 def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(answers):
@@ -53,7 +41,7 @@ def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(a
     (alpha,) = columns(alphas)
     assert (alpha["draft"], alpha["proposes"]) == ("model", 1.0)
     assert alpha["α [95 %]"].value == pytest.approx(ALPHA)
-    assert [row["K"] for row in columns(speeds)] == [str(k) for k in LOOKAHEADS]
+    assert [row["K"] for row in columns(speeds)] == [str(k) for k in plan.LOOKAHEADS]
     for row in columns(speeds):
         assert row["/round"] == pytest.approx(row["eq. 1"])
         assert row["× ArS [95 %]"].value == pytest.approx(row["th. 3.8"])
@@ -61,8 +49,8 @@ def test_on_a_machine_as_the_theory_takes_it_the_formulas_are_what_is_measured(a
 
 
 def test_cost_of_a_step_and_its_formulas_are_without_the_reading_of_the_prompt(answers):
-    read = [*answers[:2], *(ideal(name, k, reading_s=7.0) for name in "ab" for k in LOOKAHEADS)]
-    _, sweep, _, speeds, _ = made(read)
+    read = [ideal(name, k, reading_s=7.0) for name in "ab" for k in plan.LOOKAHEADS]
+    _, sweep, _, speeds, _ = made([*answers[:2], *read])
     for row in columns(speeds):
         k = int(row["K"])
         formula = expected_tokens(ALPHA, k) / (k * STEP_S / TOKEN_S + 1)
@@ -83,13 +71,11 @@ def test_acceptance_is_of_what_was_proposed_and_each_draft_says_how_often_it_pro
 
 def test_table_1_compares_the_scores_of_the_same_questions(answers):
     told = {("a", "ars"): "one two three", ("a", "model=4"): "one two", ("b", "ars"): "one two"}
-    said = [
-        replace(
-            each, measured=replace(each.measured, text=told.get((each.question, each.system), ""))
-        )
-        for each in answers
-    ]
-    ars, sps = columns(made(said, references={"a": "one two three"})[0])
+    written = []
+    for plain in answers:
+        text = told.get((plain.question, plain.system), "")
+        written.append(replace(plain, outcome=replace(plain.outcome, text=text)))
+    ars, sps = columns(made(written, references={"a": "one two three"})[0])
     assert (ars["method"], ars["× ArS [95 %]"]) == ("ArS", None)
     assert ars["ROUGE-2 [95 %]"].value == pytest.approx(1.0)
     assert sps["ROUGE-2 [95 %]"].value == pytest.approx(2 / 3 - 1)  # the difference from ArS
@@ -105,30 +91,24 @@ def test_factors_are_against_the_first_of_the_other_weights():
         answer("q", "model=4", 2.0, kind=kind, **more),
     ]
     wide, ars, sps = columns(made(answers, ["/a/b-F16.gguf"])[-1])
-    assert [row["weights and method"] for row in (wide, ars, sps)] == [
-        "b-F16 ars",
-        "ars",
-        "model=4",
-    ]
+    names = [row["weights and method"] for row in (wide, ars, sps)]
+    assert names == ["b-F16 ars", "ars", "model=4"]
     assert wide["× first [95 %]"] is None
     assert [row["× first [95 %]"].value for row in (ars, sps)] == pytest.approx([2, 5])
     assert (sps["slowest"], sps["fastest"], sps["accepted"]) == (50, 50, 0.8)
 
 
 def test_everything_that_the_tables_need_is_asked_once():
-    ways = paper_systems(["f16"])
-    tasks = [*bundled("summaries"), *bundled("code")]
-    all_ = [*paper_questions(tasks, bundled("tasks"), ways)]
-    keys = [
-        (each.question.kind, each.question.name, way.name) for each in all_ for way in each.systems
-    ]
-    assert len(keys) == len(set(keys))
-    assert {task_and_sampling(each.question.kind)[1] for each in all_} == SAMPLINGS.keys()
-    for arm, count in (("greedy", 1 + len(LOOKAHEADS) + len(DRAFTS) - 1), ("T=1", len(DRAFTS)),
-                       ("nucleus", 2), ("files", 4)):  # fmt: skip
-        names = {way.name for each in all_ for way in each.systems
-                 if task_and_sampling(each.question.kind)[1] == arm}  # fmt: skip
-        assert len(names) == count, arm
+    tasks, ways = [*plan.bundled("summaries"), *plan.bundled("code")], plan.paper_systems(["f16"])
+    items = plan.paper_questions(tasks, plan.bundled("tasks"), ways)
+    asked = [(item.question, way.name) for item in items for way in item.systems]
+    assert len(asked) == len({(question.kind, question.name, way) for question, way in asked})
+    systems = {sampling: set() for sampling in plan.SAMPLINGS}
+    for question, way in asked:
+        systems[plan.task_and_sampling(question.kind)[1]].add(way)
+    lookaheads, drafts = len(plan.LOOKAHEADS), len(plan.DRAFTS)
+    counts = {"greedy": lookaheads + drafts, "nucleus": 2, "T=1": drafts, "files": 4}
+    assert {sampling: len(names) for sampling, names in systems.items()} == counts
 
 
 @pytest.mark.parametrize(
@@ -147,5 +127,5 @@ def test_rouge_2_by_hand(text, reference, score):
 
 
 def test_summaries_have_references_that_are_not_their_text():
-    for question in bundled("summaries"):
+    for question in plan.bundled("summaries"):
         assert 0 < rouge_2(question.reference, question.text) < 0.2
