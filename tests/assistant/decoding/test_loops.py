@@ -46,6 +46,7 @@ def test_the_block_rule_reports_the_threshold_of_each_prefix_that_it_tested():
     assert [each.uniform for each in round_.rejected] == [0.9, 0.9, 0.9]
     assert [each.threshold for each in round_.rejected] == [0, 0, Fraction(3, 8)]
     assert all(each.target_row is LEANING for each in round_.rejected)
+    assert round_.tokens[-1].origin is Origin.RESIDUAL
 
 
 def test_a_token_accepted_with_its_successor_has_no_uniform():
@@ -85,14 +86,6 @@ def test_with_a_seed_a_rejected_proposal_is_replaced_from_the_targets_row():
     assert (token.id, token.origin, token.uniform) == (own, Origin.TARGET, None)
     assert [each.proposal.token for each in round_.rejected] == [wrong, 0]
     assert [each.target_row for each in round_.rejected] == [target, None]
-
-
-@pytest.mark.parametrize("rule", [TokenRule, BlockRule])
-def test_without_a_seed_a_rejected_proposal_is_replaced_from_the_residual(rule):
-    round_ = committed(
-        rule(FixedUniforms(0.5, 0.5)), draft_of((1,), (EVEN,)), one_hot(0), one_hot(0)
-    )
-    assert [token.origin for token in round_.tokens] == [Origin.RESIDUAL]
 
 
 @pytest.mark.parametrize("accepted", range(3))

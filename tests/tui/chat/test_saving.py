@@ -36,16 +36,6 @@ async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home
         assert chat.engine.requests[0].messages[1].token_ids
 
 
-async def test_a_first_question_that_comes_back_is_there_at_the_next_start(pair: Pair) -> None:
-    too_long = "a b " * 1000
-    async with open_chat(*pair) as chat:
-        await chat.ask(too_long)
-        assert chat.prompt.text == too_long
-        await chat.pilot.press("ctrl+q")
-    async with open_chat(*pair) as chat:
-        assert chat.prompt.text == too_long
-
-
 async def test_a_store_that_comes_after_the_end_is_closed(pair: Pair, tmp_path: Path) -> None:
     store = Store(tmp_path / "late.db")
     async with open_chat(*pair) as chat:

@@ -123,6 +123,13 @@ def test_bad_input_is_one_sentence_and_an_exit_code(arguments, code, complaint):
     assert re.fullmatch(r"specchat: .*\n", err)
 
 
+def test_a_store_that_cannot_be_used_is_exit_code_4():
+    database_path().mkdir(parents=True)
+    code, out, err = run("chats")
+    assert (code, out) == (4, "")
+    assert "is not a file" in err
+
+
 @pytest.mark.parametrize("piped", ["stdin", "stdout", "stderr"])
 def test_without_a_terminal_at_every_end_no_chat_is_opened(monkeypatch, piped):
     for name in ("stdin", "stdout", "stderr"):
