@@ -52,9 +52,8 @@ def test_the_block_rule_reports_the_threshold_of_each_prefix_that_it_tested():
 def test_a_token_accepted_with_its_successor_has_no_uniform():
     draft = draft_of((0, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
-    first, second, _ = committed(
-        BlockRule(FixedUniforms(0.9, 0.0)), draft, LEANING, certain, certain
-    ).tokens
+    rule = BlockRule(FixedUniforms(0.9, 0.0))
+    first, second, _ = committed(rule, draft, LEANING, certain, certain).tokens
     assert (first.uniform, first.threshold) == (None, 1)
     assert (second.uniform, second.threshold) == (0.9, 1)
 

@@ -80,9 +80,8 @@ async def test_passages_that_fit_stand_before_the_question_with_their_path() -> 
     assert made.session.branch.store is not None
     question, answer = made.session.branch.store.path(made.session.branch.conversation or 0)
     assert [each.number for each in question.attachments] == [0, 1]
-    assert [(each.number, each.name, each.text) for each in answer.attachments] == [
-        (1, "notes/air.md", "")
-    ]
+    (source,) = answer.attachments
+    assert (source.number, source.name, source.text) == (1, "notes/air.md", "")
     assert made.emitted(Changed)[-1].record.attachments == answer.attachments
 
 
@@ -129,9 +128,8 @@ async def test_the_word_searched_instead_of_a_misspelled_one_is_noted() -> None:
 async def test_two_versions_of_a_passage_are_both_shown_and_dated(notes: Path) -> None:
     rule = "The boiler in the cellar of the house by the sea has to be looked at every {} days."
     for name, days, changed in (("old", 30, 1), ("new", 14, 2)):
-        (notes / f"{name}.md").write_text(
-            " ".join([rule.format(days), *["And so on, and on."] * 9])
-        )
+        text = " ".join([rule.format(days), *["And so on, and on."] * 9])
+        (notes / f"{name}.md").write_text(text)
         os.utime(notes / f"{name}.md", ns=(changed, changed))
     made = stage(n_ctx=4 * folder_retriever.PASSAGE)
     content = await ask(made, "How often is the boiler looked at?", NOTES)

@@ -127,9 +127,8 @@ async def test_an_answer_that_another_program_writes_is_shown_as_such(pair: Pair
     answer = other.append(number, answer)
     async with open_chat(*pair) as chat:
         chat.screen.open(number)
-        await chat.until(
-            lambda: chat.shown(".footnote") == ["another specchat is writing this answer"]
-        )
+        elsewhere = ["another specchat is writing this answer"]
+        await chat.until(lambda: chat.shown(".footnote") == elsewhere)
         assert chat.texts == ["How?", "Half of"]
         end(other, answer.id, "Half of it.", stop="stop-token")
         chat.screen.conversation.release_anchor()  # as a reader further up has

@@ -236,6 +236,5 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless:
         ]
         await chat.press("down", "delete", "end")
         assert lines()[1] == "  disk__read · only reads · asks"
-        assert str(screen.detail.render()) == (
-            "It cannot be started: ␛[31m.\n\nIts messages:\nits last words"
-        )
+        details = "It cannot be started: ␛[31m.\n\nIts messages:\nits last words"
+        assert str(screen.detail.render()) == details
