@@ -140,8 +140,10 @@ class ToolLoop:
         was_allowed = tool.read_only and read in self._allowed_reads
         approved = self.tools.approved(tool, conversation) or was_allowed
         if not (self.may_auto_run and approved):
-            approval = events.ApprovalRequested(call, tool, urgent=self.may_auto_run)
-            decision = await self._ask_user(approval)
+            self.pending = events.ApprovalRequested(call, tool, urgent=self.may_auto_run)
+            self._decision = asyncio.get_running_loop().create_future()
+            self._emit(self.pending)
+            decision = await self._decision
             if decision is None or self.next_call != call:  # something else is on the screen
                 return
             if decision == "refuse":
@@ -156,11 +158,6 @@ class ToolLoop:
         """The number of the question that is being answered."""
         records = reversed(self._branch.records)
         return next((record.id for record in records if record.role == "user"), None)
-
-    async def _ask_user(self, approval: events.ApprovalRequested) -> Decision | None:
-        self.pending, self._decision = approval, asyncio.get_running_loop().create_future()
-        self._emit(approval)
-        return await self._decision
 
     def resolve_approval(self, decision: Decision) -> None:
         """Run or refuse the call that waits for approval; the tool may be approved for later.
