@@ -113,9 +113,8 @@ class GemmaRules:
             rules.enforce_only(schema, {"anyOf"})
             return _one_of(map(self._value, ways))
         kinds = schema.get("type")
-        return _one_of(
-            self._of(kind, schema) for kind in (kinds if isinstance(kinds, list) else [kinds])
-        )
+        listed = kinds if isinstance(kinds, list) else [kinds]
+        return _one_of(self._of(kind, schema) for kind in listed)
 
     def _of(self, kind: object, schema: Schema) -> str:
         rules = self._rules

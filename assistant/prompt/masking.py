@@ -72,9 +72,8 @@ class Masking:
 
     def tool(self, tool: Tool) -> Tool:
         """Mask the control texts in a tool's name, description and schema."""
-        return Tool(
-            self._text(tool.name), self._text(tool.description), self._json(tool.parameters)
-        )
+        name, description = self._text(tool.name), self._text(tool.description)
+        return Tool(name, description, self._json(tool.parameters))
 
     def tokenize(self, rendered: str, messages: Sequence[Message] = ()) -> list[int]:
         """Return the tokens of a rendered prompt, with the masked answers' own tokens."""

@@ -122,11 +122,8 @@ class ChatTokens:
         warnings = [*self.warnings(request)]  # before other conversations are rendered
         beginning = self.beginning(request, tokens)
         thoughts, dropped = self.thoughts(request, beginning), oversized + dropped
-        may_think = (
-            beginning.markers is not NO_MARKERS
-            and request.thinking != "off"
-            and beginning.at.state == "start"
-        )
+        is_open = beginning.markers is not NO_MARKERS and beginning.at.state == "start"
+        may_think = is_open and request.thinking != "off"
         marks = (self.markers.opens, self.markers.closes) if may_think else None
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
 
@@ -230,9 +227,8 @@ class ChatTokens:
             ]
 
         self.tools_in_words = False
-        if not tools and not any(
-            message.tool_calls or message.role == "tool" for message in messages
-        ):
+        has_calls = any(message.tool_calls or message.role == "tool" for message in messages)
+        if not (tools or has_calls):
             return self.template.render(masked(), variables)
         offered = [masking.tool(tool) for tool in tools]
         if call_format := self._own_calls:

@@ -68,9 +68,7 @@ def calls_since_question(
 def was_refused(path: Sequence[StoredMessage], call: ToolCall) -> bool:
     """Return whether the user has refused the same call since the last question."""
     turn = takewhile(lambda record: record.role != "user", reversed(path))
-    refused = (
-        tool_call for record in turn if record.stop == REFUSED for tool_call in record.tool_calls
-    )
+    refused = (other for record in turn if record.stop == REFUSED for other in record.tool_calls)
     return any((other.name, other.arguments) == (call.name, call.arguments) for other in refused)
 
 
@@ -141,9 +139,8 @@ def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 def passages_of(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
     """Return the passages of a conversation, by their numbers."""
-    attached = (
-        attachment for record in path if record.role == "user" for attachment in record.attachments
-    )
+    questions = (record for record in path if record.role == "user")
+    attached = (attachment for record in questions for attachment in record.attachments)
     return {passage.number: passage for passage in attached if passage.number and passage.text}
 
 

@@ -127,9 +127,8 @@ def _known_numbers(text: str, words: Iterable[str]) -> set[str]:
     written = re.findall(r"\d+(?:[.,:/-]\d+)*", f"{text}\n{_ungrouped(text)}")
     parts = (part for number in written for part in re.split(r"\D", number))
     whole = (value for number in written for value in _values(number))
-    return {*whole, *(part.lstrip("0") or "0" for part in parts)} | {
-        _DIGITS[word] for word in words if word in _DIGITS
-    }
+    spelled = (_DIGITS[word] for word in words if word in _DIGITS)
+    return {*whole, *(part.lstrip("0") or "0" for part in parts), *spelled}
 
 
 def _values(number: str) -> set[str]:

@@ -162,9 +162,8 @@ def test_a_draft_that_is_no_draft_leaves_plain_answers(tmp_path: Path, damage: s
         draft.mkdir()
     else:
         tiny.write(draft, seed=3, words=("other", "words"))
-    code, out, err = run_apart(
-        "ask", "Hi", "--target", target, "--draft", draft, "--max-tokens", "5"
-    )
+    pair = ("--target", target, "--draft", draft)
+    code, out, err = run_apart("ask", "Hi", *pair, "--max-tokens", "5")
     assert "Traceback" not in err
     assert code in (0, 3)
     assert out or str(draft) in err

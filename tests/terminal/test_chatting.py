@@ -1,18 +1,13 @@
-"""The chat and the race at a real terminal: keys, screen, resizes, and the place of a reader."""
+"""The chat and the race at a real terminal: keys, screen and resizes."""
 
 import random
-import re
 import signal
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from assistant.session.unsent_text import OPEN
-from assistant.store.store import Store
 from tests.patience import ALL, WAIT_S
-from tests.stored import ask, begin, end
 from tests.terminal.recording import customised, run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
 from tui.chat.autosave import SAVE_EVERY
@@ -137,34 +132,3 @@ def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
         terminal.until(lambda screen: "Again" in screen and screen.count(BROKEN) > 2 * kept + 5)
         terminal.press(ESCAPE)
         terminal.shows("stopped", DONE)
-
-
-PAGE_UP, CTRL_UP = "\x1b[5~", "\x1b[1;5A"
-TEXT = "\n\n".join(f"- item **p{number}** " + f"of p{number} " * 14 for number in range(80))
-
-
-def top(screen: str) -> str:
-    """The first paragraph that is on the screen."""
-    found = re.search(r"\bp(\d+)\b", screen)
-    return found[1] if found else ""
-
-
-def test_the_passage_at_the_top_stays_there(tmp_path: Path, models: list[str]) -> None:
-    (tmp_path / "home").mkdir()
-    with closing(Store(tmp_path / "home" / "chats.db")) as store:
-        number = store.create("A long answer")
-        question = ask(store, number, None, "Tell me much.")
-        end(store, begin(store, number, question.id, "tiny").id, TEXT, stop="stop-token")
-        store.remember(OPEN, str(number))
-    with opened(tmp_path, *models, size=(110, 36)) as terminal:
-        terminal.shows(READY, "p79")
-        terminal.press(CTRL_UP)
-        for _ in range(3):
-            terminal.press(PAGE_UP)
-            terminal.settle(0.5)
-        place = top(terminal.text)
-        assert 20 < int(place) < 75
-        for change in ("v", "g", "v", F[3], F[3], (70, 36), (130, 24), (50, 40), (110, 36)):
-            terminal.press(change) if isinstance(change, str) else terminal.resize(*change)
-            terminal.settle(0.7)
-            assert top(terminal.text) == place, terminal.text

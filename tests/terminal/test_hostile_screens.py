@@ -136,11 +136,10 @@ def test_listed_chats_command_no_terminal(home: Path, store: Store, models: list
     with recorded(home, *models) as terminal:
         terminal.shows("ready")
         painted = terminal.go(F[2], "day") + pages(terminal, DOWN, 200)
-        found = (
-            terminal.go("needle", quiet=0.4) + terminal.go("\x1b[B") + pages(terminal, DOWN, 200)
-        )
+        hits = terminal.go("needle", quiet=0.4) + terminal.go("\x1b[B")
+        hits += pages(terminal, DOWN, 200)
         assert painted_of(painted, texts) > SEEN
-        assert "needle" in found
+        assert "needle" in hits
 
 
 def test_files_to_attach_command_no_terminal(home: Path, models: list[str]) -> None:
@@ -191,9 +190,8 @@ def test_the_models_screen_commands_no_terminal(home: Path) -> None:
 def test_the_text_of_a_model_commands_no_terminal(home: Path) -> None:
     """Its tokens are the texts whole and in halves, so that sequences come in parts, too."""
     texts = [valid(text) for text in share(20)]
-    halves = [
-        half for text in texts[::3] for half in (text[: len(text) // 2], text[len(text) // 2 :])
-    ]
+    cuts = ((text, len(text) // 2) for text in texts[::3])
+    halves = [half for text, middle in cuts for half in (text[:middle], text[middle:])]
     words = tuple(dict.fromkeys(word for word in texts + halves if len(word) > 1))
     target = tiny.write(home / "t.gguf", words=words, stops=False, n_ctx=8192)
     draft = tiny.write(home / "d.gguf", words=words, seed=1, like=0, stops=False, n_ctx=8192)

@@ -91,9 +91,8 @@ class Place:
 def test_commands_show_it_and_end_as_with_any_name(place: Place) -> None:
     codes, given = zip(*place.commands(), strict=True)
     commands = [list(map(str, command)) for command in given]
-    for code, command, (ended, seen) in zip(
-        codes, commands, run_each(place.folder, commands), strict=True
-    ):
+    ends = run_each(place.folder, commands)
+    for code, command, (ended, seen) in zip(codes, commands, ends, strict=True):
         assert (ended, leaks(seen, spins=True)) == (code, []), (command, seen)
         *_, last = seen.split(b"\x1b[?25h")  # after what was spinning
         is_json = code in (0, 3) and "--json" in command and last.startswith((b"{", b"["))

@@ -69,7 +69,6 @@ def snippet(summary: ChatSummary, words: Sequence[str], width: int) -> Content:
 
 
 def _rows(summaries: Sequence[ChatSummary], today: date) -> Iterator[ListRow]:
-    """Yield the rows of conversations, with a heading where the group changes."""
     heading = ""
     for index, summary in enumerate(summaries):
         if (other := group(summary, today)) != heading:

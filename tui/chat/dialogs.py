@@ -140,11 +140,9 @@ class ToolsScreen(ListDialog[None]):
 
     def _line(self, row: ServerReport | OfferedTool) -> Content:
         if isinstance(row, ServerReport):
-            mark = _MARKS[row.state]
+            name = f"{_MARKS[row.state]} {safe(row.name)}"
             about = counted(len(row.tools), "tool") if row.state == "ready" else row.state
-            return Content.assemble(
-                (f"{mark} {safe(row.name)}", "bold"), (f" · {about}", "$text-muted")
-            )
+            return Content.assemble((name, "bold"), (f" · {about}", "$text-muted"))
         approved = self._tools.approved(row, self._conversation)
         what = "only reads" if row.read_only else "may change something"
         about = f" · {what} · {_APPROVED[approved]}"

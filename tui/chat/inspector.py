@@ -107,11 +107,10 @@ class Inspector(ModalScreen[None]):
 
 def source_of(entries: Sequence[InspectedToken], index: int, passages: Sequence[Attachment]) -> str:
     """Return a sentence that names the passages a token may be copied from, or nothing."""
-    tokens = [
-        entry.item for entry in entries[: index + 1] if not isinstance(entry.item, RejectedToken)
-    ]
     if not passages or isinstance(entries[index].item, RejectedToken):
         return ""
+    items = (entry.item for entry in entries[: index + 1])
+    tokens = [item for item in items if not isinstance(item, RejectedToken)]
     sources = copied_from("".join(entry.text for entry in tokens), tokens[-1], passages)
     titles = " and ".join(one_line(entry.title) for entry in sources)
     return f"These words stand in {titles}." if sources else ""
@@ -205,12 +204,11 @@ class TokenPage(Lines, can_focus=True):
         """Return the tokens of a line."""
         token_styles = styles(self.app.no_color)
         cursor = CURSOR_PLAIN if self.app.no_color else CURSOR
-        return Content.assemble(
-            *(
-                (text, cursor if entry == self.cursor else token_styles[self.entries[entry].kind])
-                for entry, text, _ in self._layout.lines[y]
-            )
+        parts = (
+            (text, cursor if entry == self.cursor else token_styles[self.entries[entry].kind])
+            for entry, text, _ in self._layout.lines[y]
         )
+        return Content.assemble(*parts)
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint the entries that the cursor left and reached."""

@@ -204,9 +204,8 @@ def _speed(shown: PanelFigures, summary: Outlook, width: int) -> Section:
     if shown.rates:
         section.append(Content.styled(sparkline(shown.rates[-width:]), "$primary"))
     if summary.plain_tokens_per_s is not None:
-        section.append(
-            pair("Without guesses, estimated", f"{summary.plain_tokens_per_s:.1f}", width)
-        )
+        estimate = f"{summary.plain_tokens_per_s:.1f}"
+        section.append(pair("Without guesses, estimated", estimate, width))
     return section
 
 

@@ -161,10 +161,9 @@ class SessionView:
         return self._turn(answer.record) if answer and branch.shows(answer.record) else None
 
     def _show_round(self, event: Decoded) -> None:
-        """Add a round to the answer under way, if it is on the screen."""
         answer = self._streaming
         if not isinstance(answer, Answer):
-            return
+            return  # it is of another conversation
         answer.show_call(event.tool_calls)
         if answer.record and (before := answer.record.stats):  # the answer is continued
             plan, stats = (event.lookahead, event.context_used), before.plus(event.stats)
@@ -183,7 +182,6 @@ class SessionView:
         self._conversation.explain(event.tokens)
 
     def _clear_figures(self) -> None:
-        """Clear the figures until there are some of the answer on the screen."""
         self._pending_figures = None
         self._screen.status.show(last=None)
         self._screen.panel.clear()

@@ -116,12 +116,10 @@ class TurnActions:
         index = (index + 1) % len(blocks) if text == turn.text else largest
         self._copied = turn.text, index
         lines = counted(blocks[index].count("\n") + 1, "line")
-        copy_and_notify(
-            self._view, blocks[index], f"code block {index + 1} of {len(blocks)}, {lines}"
-        )
+        what = f"code block {index + 1} of {len(blocks)}, {lines}"
+        copy_and_notify(self._view, blocks[index], what)
 
     def _inspect(self, turn: Turn, record: StoredMessage) -> None:
-        """Open the inspector on an answer, or on the part of it that was generated so far."""
         from tui.chat.inspector import Inspector
 
         so_far = self._session.responses.partial_of(record)
@@ -139,7 +137,6 @@ class TurnActions:
         self._view.app.push_screen(SourcesScreen(sources, self._open_source))
 
     def _open_source(self, source: Attachment) -> None:
-        """Open the file of a passage in the user's editor, at its first line."""
         from assistant.passages.file_lines import DOCUMENTS
 
         path = expanded(source.name).absolute()
@@ -166,8 +163,6 @@ class TurnActions:
         self._view.app.push_screen(ChangeScreen(change.name, change.hunks, change.warnings), write)
 
     def _write(self, change: AnswerChange) -> None:
-        """Write a file, and attach its new version to the next question."""
-
         def attach() -> None:
             self._controller.widgets.prompt.attached.add(read(change.file.path, change.name))
 
@@ -213,6 +208,5 @@ class TurnActions:
         self._undo.append(restore)
         view.call_after_refresh(view.focus_last)
         key = "u" if self._branch.records else "Ctrl+Z"  # a letter is typed into the prompt
-        self._view.notify(
-            f"Deleted, with everything after it. {key} brings it back.", timeout=6, markup=False
-        )
+        hint = f"Deleted, with everything after it. {key} brings it back."
+        view.notify(hint, timeout=6, markup=False)

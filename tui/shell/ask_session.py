@@ -169,17 +169,13 @@ class AskSession:
                 if record.seconds:
                     size = f"{counted(len(record.content), 'character')} · {record.seconds:.1f} s"
                     click.echo(f"{record.state}: {size}", err=True)
-            case events.Changed(record) if (
-                record.role == "assistant" and record.state != "streaming"
-            ):
-                self._answers[-1].sources, records = (
-                    record.attachments,
-                    self._session.branch.records,
-                )
+            case events.Changed(record) if record.role != "user" and record.state != "streaming":
+                answer, records = self._answers[-1], self._session.branch.records
+                answer.sources = record.attachments
                 if passages_of(records):
                     from assistant.session.support import check
 
-                    self._answers[-1].unsupported = check(record, records).warnings
+                    answer.unsupported = check(record, records).warnings
             case events.Preparing(text, fraction):
                 console.stoppable = False
                 self._print(text, "dim") if fraction is None else console.show_progress(text)
@@ -192,7 +188,6 @@ class AskSession:
             self._session.responses.save()
 
     def _ask_approval(self, request: events.ApprovalRequested) -> None:
-        """Show a tool call, and have it approved or refused."""
         if self._console.interrupted:  # without a decision
             self._console.give_up()
             return

@@ -143,9 +143,8 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
     """
     conversations = [whole for file in files for whole in _conversations(file)]
     with opened(make=True) as store:
-        for imported, whole in zip(
-            store.import_conversations(conversations), conversations, strict=True
-        ):
+        added = store.import_conversations(conversations)
+        for imported, whole in zip(added, conversations, strict=True):
             known = "" if imported.is_new else "  (there already)"
             click.echo(f"{imported.number:>6}  {_row(whole.title)}{known}")
 
@@ -174,9 +173,8 @@ def delete(numbers: tuple[int, ...], yes: bool) -> None:
     with opened() as store:
         titles = {number: _row(store.whole(number).title) for number in numbers}
         question = "Delete {} ({}) for good?"
-        store.remove(
-            *(row[0] for row in titles.items() if yes or _confirmed(question.format(*row)))
-        )
+        agreed = [row[0] for row in titles.items() if yes or _confirmed(question.format(*row))]
+        store.remove(*agreed)
 
 
 def _confirmed(question: str) -> bool:

@@ -81,7 +81,6 @@ def _versions() -> Iterator[Finding]:
 
 
 def _settings() -> Iterator[Finding]:
-    """Report what is wrong in config.toml."""
     try:
         yield from (Finding("settings", "note", f"{warning}.") for warning in read().warnings)
     except UsageError as error:
@@ -137,9 +136,8 @@ def _machine() -> Iterator[Finding]:
     else:
         yield Finding("memory", "note", f"{text}; the default pair wants {size(need)}")
     folder = places.hub_cache()
-    free = shutil.disk_usage(
-        next(parent for parent in (folder, *folder.parents) if os.path.exists(parent))
-    ).free
+    existing = next(path for path in (folder, *folder.parents) if os.path.exists(path))
+    free = shutil.disk_usage(existing).free
     yield Finding("disk", "ok", f"{size(free)} free where models go, {folder}")
     copied, limit = size(repacked.copied_bytes()), size(repacked.LIMIT)
     yield Finding("copies", "ok", f"{copied} of models that load at once, of {limit} at most")

@@ -195,9 +195,8 @@ class Formatter:
             text.write(line, range(at, at + len(line)))
             if number < begin + is_fence + len(lines) - 1:
                 text.write("\n", [at + len(line)])
-        code = highlighted(
-            text.plain[start:], token.info if is_fence else "", self._ansi, self._dark
-        )
+        language = token.info if is_fence else ""
+        code = highlighted(text.plain[start:], language, self._ansi, self._dark)
         text.spans += [Span(s.start + start, s.end + start, s.style) for s in code.spans]
         return with_ghosts(text.fragment(self._offset), self.ghosts)
 

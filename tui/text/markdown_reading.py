@@ -178,7 +178,6 @@ def _as_written(lines: Sequence[str], at: Token) -> list[Token]:
 
 
 def _visible(text: str) -> str:
-    """Return the characters of a text that can be seen."""
     return _UNSEEN.sub("", text)
 
 

@@ -195,7 +195,6 @@ class TextView(Widget):
         return self.text[begin:end], "\n"
 
     def _lay_out_again(self) -> None:
-        """Lay out all rounds, if the width is known."""
         if self._layout is not None:
             self._lay_out(self._layout.width)
         if self.is_mounted:

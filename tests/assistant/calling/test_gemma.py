@@ -22,9 +22,8 @@ def allows(words, schema, arguments):
 def spelt(value):
     """Return a value as Gemma 4's template writes it."""
     if isinstance(value, dict):
-        return (
-            f"{{{','.join(f'{key}:{spelt(value[key])}' for key in sorted(value, key=str.lower))}}}"
-        )
+        keys = sorted(value, key=str.lower)
+        return f"{{{','.join(f'{key}:{spelt(value[key])}' for key in keys)}}}"
     if isinstance(value, list):
         return f"[{','.join(map(spelt, value))}]"
     return f'<|"|>{value}<|"|>' if isinstance(value, str) else json.dumps(value)

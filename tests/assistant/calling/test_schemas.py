@@ -134,10 +134,8 @@ def test_the_arguments_of_a_strict_tool_fit_its_schema(form, words):
             noise = rng.random(words.size).astype(np.float32)
             tokens.append(int(mask.masked(noise, tokens).argmax()))
         names = {number: name for name, number in words.controls.items()}
-        text = "".join(
-            names.get(token) or words.pieces[token].decode("latin-1") for token in tokens
-        )
-        text = text.encode("latin-1").decode()
+        pieces = (names.get(token) or words.pieces[token].decode("latin-1") for token in tokens)
+        text = "".join(pieces).encode("latin-1").decode()
         reader = XmlArguments(closed(WHOLE)) if form is XML else GemmaArguments()
         written, rest = reader.read(text.partition(form.opens + "find" + form.between)[2])
         assert rest is not None

@@ -46,14 +46,14 @@ def test_the_block_rule_reports_the_threshold_of_each_prefix_that_it_tested():
     assert [each.uniform for each in round_.rejected] == [0.9, 0.9, 0.9]
     assert [each.threshold for each in round_.rejected] == [0, 0, Fraction(3, 8)]
     assert all(each.target_row is LEANING for each in round_.rejected)
+    assert round_.tokens[-1].origin is Origin.RESIDUAL
 
 
 def test_a_token_accepted_with_its_successor_has_no_uniform():
     draft = draft_of((0, 0), (EVEN, EVEN))
     certain = row_of([1, 0])
-    first, second, _ = committed(
-        BlockRule(FixedUniforms(0.9, 0.0)), draft, LEANING, certain, certain
-    ).tokens
+    rule = BlockRule(FixedUniforms(0.9, 0.0))
+    first, second, _ = committed(rule, draft, LEANING, certain, certain).tokens
     assert (first.uniform, first.threshold) == (None, 1)
     assert (second.uniform, second.threshold) == (0.9, 1)
 
@@ -85,14 +85,6 @@ def test_with_a_seed_a_rejected_proposal_is_replaced_from_the_targets_row():
     assert (token.id, token.origin, token.uniform) == (own, Origin.TARGET, None)
     assert [each.proposal.token for each in round_.rejected] == [wrong, 0]
     assert [each.target_row for each in round_.rejected] == [target, None]
-
-
-@pytest.mark.parametrize("rule", [TokenRule, BlockRule])
-def test_without_a_seed_a_rejected_proposal_is_replaced_from_the_residual(rule):
-    round_ = committed(
-        rule(FixedUniforms(0.5, 0.5)), draft_of((1,), (EVEN,)), one_hot(0), one_hot(0)
-    )
-    assert [token.origin for token in round_.tokens] == [Origin.RESIDUAL]
 
 
 @pytest.mark.parametrize("accepted", range(3))

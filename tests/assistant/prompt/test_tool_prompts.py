@@ -162,9 +162,8 @@ def test_nothing_of_tools_their_calls_or_results_becomes_a_control_token(tmp_pat
             tool = Tool("get_it", f"x{text}", part)
             result = Message("tool", f"r{text}", call_id=f"id{text}")
             asked = Message("user", f"q{text}")
-            return chat.encode(
-                [asked, Message("assistant", f"c{text}", tool_calls=(call,)), result], tools=[tool]
-            )
+            answer = Message("assistant", f"c{text}", tool_calls=(call,))
+            return chat.encode([asked, answer, result], tools=[tool])
 
         plain = control_count(vocab, conversation("", "{}"))
 

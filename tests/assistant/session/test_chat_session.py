@@ -276,9 +276,8 @@ async def test_a_conversation_begun_before_the_store_moves_there_in_mid_answer(c
     await stage.decode("S")
     stage.session.save_in(chats[0])
     so_far = stage.session.responses.partial_of(stage.emitted(PathShown)[-1].path[-1])
-    assert [step.text for step in so_far.trace] == [
-        "S"
-    ]  # the store's record is the one that goes on
+    (step,) = so_far.trace  # the store's record is the one that goes on
+    assert step.text == "S"
     await stage.decode("o.")
     await stage.finish("So.")
     assert [each.content for each in chats[1].path(1)] == ["Why?", "Because.", "And?", "So."]

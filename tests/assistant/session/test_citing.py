@@ -62,9 +62,8 @@ def test_sources_are_the_passages_that_are_cited_in_words(answer: str, numbers: 
 
 
 def test_an_answer_that_cites_nothing_has_the_passages_that_it_quotes_as_sources() -> None:
-    dunes = Attachment(
-        "notes/dunes.md", "Wind moves the dunes a few metres every year.", first=1, last=1
-    )
+    wind = "Wind moves the dunes a few metres every year."
+    dunes = Attachment("notes/dunes.md", wind, first=1, last=1)
     passages = passages_of([question(*numbered(SKY, dunes))])
     quoting = "Look: *wind* moves the dunes a few metres, every year."
     assert [each.name for each in sources(quoting, passages)] == [dunes.name]

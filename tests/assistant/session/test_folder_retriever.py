@@ -80,9 +80,8 @@ async def test_passages_that_fit_stand_before_the_question_with_their_path() -> 
     assert made.session.branch.store is not None
     question, answer = made.session.branch.store.path(made.session.branch.conversation or 0)
     assert [each.number for each in question.attachments] == [0, 1]
-    assert [(each.number, each.name, each.text) for each in answer.attachments] == [
-        (1, "notes/air.md", "")
-    ]
+    (source,) = answer.attachments
+    assert (source.number, source.name, source.text) == (1, "notes/air.md", "")
     assert made.emitted(Changed)[-1].record.attachments == answer.attachments
 
 
@@ -129,9 +128,8 @@ async def test_the_word_searched_instead_of_a_misspelled_one_is_noted() -> None:
 async def test_two_versions_of_a_passage_are_both_shown_and_dated(notes: Path) -> None:
     rule = "The boiler in the cellar of the house by the sea has to be looked at every {} days."
     for name, days, changed in (("old", 30, 1), ("new", 14, 2)):
-        (notes / f"{name}.md").write_text(
-            " ".join([rule.format(days), *["And so on, and on."] * 9])
-        )
+        text = " ".join([rule.format(days), *["And so on, and on."] * 9])
+        (notes / f"{name}.md").write_text(text)
         os.utime(notes / f"{name}.md", ns=(changed, changed))
     made = stage(n_ctx=4 * folder_retriever.PASSAGE)
     content = await ask(made, "How often is the boiler looked at?", NOTES)
@@ -167,35 +165,23 @@ def is_read(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return event
 
 
-async def _waits(made: ScriptedSession, text: str, *attachments: Attachment) -> None:
-    made.session.submit(text, attachments)
-    await asyncio.sleep(3 * folder_retriever.POLL_S)
-    assert made.emitted(Preparing)[-1].text == "reading notes/: 0 of 2 files"
-    assert made.requests == []
-
-
-async def test_a_question_waits_until_its_folder_is_read(is_read: asyncio.Event) -> None:
+async def test_a_question_waits_for_its_folder_and_can_be_replaced(is_read: asyncio.Event) -> None:
     made = stage()
-    await _waits(made, "What does a walrus eat?", NOTES)
-    made.session.stop()
-    await _waits(made, "Where are zeppelins moored?", NOTES)
-    is_read.set()
-    await asyncio.wait_for(_until(lambda: made.requests), WAIT_S)
-    await made.rest()
-    assert BIRDS.strip() in made.requests[0].messages[-1].content
-    assert made.notes == []
-
-
-async def test_a_question_that_waits_for_a_folder_can_be_replaced(
-    is_read: asyncio.Event,
-) -> None:
-    made = stage()
-    await _waits(made, "Where are zeppelins moored?", NOTES)
-    made.session.stop()
-    assert made.restored_inputs == ["Where are zeppelins moored?"]
-    assert await ask(made, "Why?") == "Why?"
+    for text in ("What does a walrus eat?", "Where are zeppelins moored?"):
+        made.session.submit(text, [NOTES])
+        await asyncio.sleep(3 * folder_retriever.POLL_S)
+        assert made.emitted(Preparing)[-1].text == "reading notes/: 0 of 2 files"
+        assert made.requests == []
+        made.session.stop()
+        assert made.restored_inputs[-1] == text
+    assert await ask(made, "Why?") == "Why?"  # of no folder
     await made.answer("Because.")
-    assert not is_read.is_set()
+    made.session.submit("Where are zeppelins moored?", [NOTES])
+    is_read.set()
+    await asyncio.wait_for(_until(lambda: len(made.requests) == 2), WAIT_S)
+    await made.rest()
+    assert BIRDS.strip() in made.requests[1].messages[-1].content
+    assert made.notes == []
 
 
 CALM = "The wind is weak in the morning, and it turns at noon.\n" * 12

@@ -1,13 +1,15 @@
 """The driver of a chat with tiny models."""
 
+import stat
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets._footer import FooterKey
 
@@ -169,10 +171,14 @@ class Chat(Driver):
         return [str(widget.render()) for widget in self.screen.query(selector)]
 
 
-@contextmanager
-def lent(self: SpecchatApp) -> Iterator[None]:
-    """Stand in for lending a terminal, which tests have none of."""
-    yield
+def use_editor(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Make a shell script the user's editor, to which the terminal is lent, that tests lack."""
+    script = folder / "editor"
+    script.write_text(f"#!/bin/sh\n{code}\n")
+    script.chmod(stat.S_IRWXU)
+    monkeypatch.setattr(SpecchatApp, "suspend", lambda _: nullcontext())
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", str(script))
 
 
 @asynccontextmanager

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from assistant.events import Decoded, Event, Finished, Ready, Step, Trace
-from assistant.request import EngineArgs, Message, Mode, Request, Sampling
+from assistant.request import EngineArgs, Message, Mode, Request
 from tests.assistant.process.event_log import in_process
-
-HOT = Sampling(temperature=14, top_k=0, top_p=1)  # or a tiny model says one byte forever
+from tests.tui.chat.chat_driver import HOT
 
 
 def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 60) -> list[Event]:

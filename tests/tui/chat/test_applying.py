@@ -25,6 +25,13 @@ async def ask(chat: Chat, text: str = OLD) -> None:
     await chat.ask("Spell it")
 
 
+async def change_shown(chat: Chat) -> str:
+    """Press a on the newest turn, and return the change that is shown."""
+    await chat.act("a")
+    await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
+    return str(chat.app.screen.query_one("Static").render())
+
+
 async def test_an_unasked_loss_is_shown_whatever_was_asked_before(pair: Pair) -> None:
     code = "".join(f"def f{number}():\n    return {number}\n\n\n" for number in range(4))
     Path("file.py").write_text(code)
@@ -32,10 +39,7 @@ async def test_an_unasked_loss_is_shown_whatever_was_asked_before(pair: Pair) ->
         chat.prompt.attached.add(Attachment("file.py", code.rstrip("\n")))
         await chat.ask("Remove unused functions")
         await chat.ask("Return 7 from f0")
-        await chat.act()
-        await chat.press("a")
-        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
-        assert "It loses f3." in "".join(str(each.render()) for each in chat.app.screen.query("*"))
+        assert "It loses f3." in await change_shown(chat)
 
 
 async def test_it_is_shown_written_attached_and_taken_back(pair: Pair) -> None:
@@ -44,18 +48,14 @@ async def test_it_is_shown_written_attached_and_taken_back(pair: Pair) -> None:
         assert any("a applies it to file.txt" in text for text in chat.shown(".footnote"))
         await chat.act()
         assert chat.footer["a"] == "Apply"
-        await chat.press("a")
-        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
-        (shown,) = (str(each.render()) for each in chat.app.screen.query("Static"))
-        assert "-line 3\n+line three" in shown
+        assert "-line 3\n+line three" in await change_shown(chat)
         await chat.pilot.resize_terminal(30, 10)
         (frame,) = chat.app.screen.query(".frame")
         await chat.until(lambda: frame.region == chat.app.screen.region)
         await chat.pilot.resize_terminal(80, 24)
         await chat.pilot.press("escape")
         assert Path("file.txt").read_text() == OLD
-        await chat.pilot.press("a")
-        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
+        await change_shown(chat)
         await chat.pilot.press("enter")
         await chat.until(lambda: Path("file.txt").read_text() == NEW)
         await chat.until(lambda: chat.prompt.attachments)
@@ -74,10 +74,7 @@ async def test_a_file_not_in_utf8_is_written_as_it_was(pair: Pair, encoding: str
     Path("file.txt").write_bytes(old.encode(encoding))
     async with open_chat(*pair, says=f"```txt\n{new}```") as chat:
         await ask(chat, read(Path("file.txt")).text)
-        await chat.act()
-        await chat.press("a")
-        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
-        assert "has changed" not in " ".join(chat.shown("Static"))
+        assert "has changed" not in await change_shown(chat)
         await chat.pilot.press("enter")
         await chat.until(lambda: Path("file.txt").read_bytes() == new.encode(encoding))
 
@@ -109,9 +106,7 @@ async def test_a_doubt_about_a_change_is_shown_with_it(pair: Pair) -> None:
     async with open_chat(*pair, says=f"```\n{NEW[:-7]}# ... rest of the file\n```") as chat:
         await ask(chat)
         Path("file.txt").write_text(f"{OLD}more\n")
-        await chat.act("a")
-        await chat.until(lambda: isinstance(chat.app.screen, ChangeScreen))
-        (shown,) = (str(each.render()) for each in chat.app.screen.query("Static"))
+        shown = await change_shown(chat)
         assert "only a fragment" in shown
         assert "changed since it was attached" in shown
 

@@ -48,15 +48,19 @@ async def test_the_lack_of_a_draft_is_explained(
             assert {event.lookahead for event in chat.engine.received(Decoded)} == {0}
 
 
-async def test_a_failed_prompt_is_restored_and_the_app_continues(pair: Pair) -> None:
+async def test_a_failed_prompt_is_restored_now_and_at_the_next_start(pair: Pair) -> None:
+    too_long = "a b " * 1000
     async with open_chat(*pair) as chat:
-        too_long = "a b " * 1000
         await chat.ask(too_long)
         assert chat.engine.received(Failed)[0].kind == "ContextFull"
         assert chat.prompt.text == too_long
         assert len(chat.shown(".note.error")) == 1
         assert not chat.app._notifications  # once is enough
         assert chat.texts == []
+        await chat.pilot.press("ctrl+q")
+    async with open_chat(*pair) as chat:
+        assert chat.prompt.text == too_long
+        await chat.ask(too_long)  # the app continues
         chat.prompt.drop()
         await chat.ask("Short")
         assert len(chat.texts) == 2

@@ -1,7 +1,6 @@
 """Questions about folders in the chat: attachment, sources, and waiting."""
 
 import asyncio
-import stat
 from functools import partial
 from pathlib import Path
 
@@ -15,10 +14,9 @@ from assistant.session.chat_session import ChatSession
 from assistant.session.events import Preparing
 from assistant.store.values import BY_PASSAGES, Attachment
 from tests.assistant.passages.indexes import update_here, updated_after
-from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat, use_editor
 from tests.tui.chat.prompt_driver import at_the_prompt
 from tests.tui.chat.turns import characters
-from tui.app.app import SpecchatApp
 from tui.chat.conversation.answer import Answer
 from tui.chat.dialogs import SourcesScreen
 from tui.chat.panel import FiguresPanel
@@ -141,12 +139,8 @@ async def ask(chat: Chat, text: str = "Where are zeppelins moored?") -> None:
 async def test_passages_are_shown_and_open_at_their_line(
     pair: Pair, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script, log = tmp_path / "editor", tmp_path / "log"
-    script.write_text(f'#!/bin/sh\necho "$@" > {log}\n')
-    script.chmod(stat.S_IRWXU)
-    monkeypatch.setattr(SpecchatApp, "suspend", lent)
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.setenv("EDITOR", str(script))
+    log = tmp_path / "log"
+    use_editor(tmp_path, monkeypatch, f'echo "$@" > {log}')
     async with open_chat(*pair, says="In Lima [1], says [7].") as chat:
         await ask(chat)
         await chat.until(lambda: any("[1] notes/air.md:" in text for text in chat.shown(".chips")))

@@ -185,9 +185,8 @@ def test_tiny_probabilities_do_not_become_nothing() -> None:
 
 def facts_at(place: int, width: int = 76, story: Trace = STORY) -> str:
     shown = entries(story)
-    return "\n".join(
-        line.plain for line in facts(shown[place], place + 1, len(shown), Size(width, 12))
-    )
+    lines = facts(shown[place], place + 1, len(shown), Size(width, 12))
+    return "\n".join(line.plain for line in lines)
 
 
 CASES = [

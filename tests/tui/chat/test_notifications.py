@@ -1,6 +1,5 @@
 """Bell and notification after a long answer, and the prompt in an editor."""
 
-import stat
 import tempfile
 from pathlib import Path
 
@@ -8,8 +7,7 @@ import pytest
 
 from assistant.session.unsent_text import Unsent
 from tests.assistant.session.scripted_session import READ, Box
-from tests.tui.chat.chat_driver import Chat, Pair, lent, open_chat
-from tui.app.app import SpecchatApp
+from tests.tui.chat.chat_driver import Chat, Pair, open_chat, use_editor
 
 
 def received(chat: Chat) -> list[str]:
@@ -64,11 +62,7 @@ async def test_iterm2_is_notified_in_its_own_way_over_ssh_as_well(pair: Pair, mo
 
 
 async def test_the_prompt_is_written_in_an_editor(pair: Pair, tmp_path: Path, monkeypatch) -> None:
-    script = tmp_path / "editor"
-    script.write_text('#!/bin/sh\necho " and more" >> "$1"\n')
-    script.chmod(stat.S_IRWXU)
-    monkeypatch.setattr(SpecchatApp, "suspend", lent)
-    monkeypatch.setenv("EDITOR", str(script))
+    use_editor(tmp_path, monkeypatch, 'echo " and more" >> "$1"')
     async with open_chat(*pair) as chat:
         await chat.press("a", "f12")
         assert chat.prompt.text == "a and more"

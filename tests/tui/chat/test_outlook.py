@@ -70,9 +70,8 @@ def test_the_claim_about_guessing_has_measured_figures(stats, forecast, worth, w
 def test_ask_says_why_nothing_was_guessed_as_the_figures_do():
     last = Decoded((), (), 0, 300, NONE, unlikely(cost=0.7, right=0.5))
     received, end = ReceivedAnswer(last=last), Finished("", (), Stop.LENGTH, NONE)
-    assert received.summary(end, Settings(), constrained=False, conversation=None)[1:] == [
-        f"{NO_GUESSES}. {DEAR}"
-    ]
+    _, *lines = received.summary(end, Settings(), constrained=False, conversation=None)
+    assert lines == [f"{NO_GUESSES}. {DEAR}"]
 
 
 @pytest.mark.parametrize("decode_s", [60.0, 100.0, 160.0])

@@ -16,8 +16,10 @@ from tui.chat.status import Status
 FILE = Attachment("sky.txt", "Light of short waves is scattered more. " * 4)
 
 
-def asked(chat: Chat) -> list[Prefill]:
-    return [job for job in chat.engine.jobs if isinstance(job, Prefill)]
+def prefilled(chat: Chat) -> list[str]:
+    """Return the questions that were to be read ahead."""
+    jobs = (job for job in chat.engine.jobs if isinstance(job, Prefill))
+    return [job.request.messages[-1].content for job in jobs]
 
 
 async def read(chat: Chat, count: int) -> None:
@@ -28,12 +30,10 @@ async def read(chat: Chat, count: int) -> None:
 async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_typed(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
         chat.prompt.attached.add(FILE)
-        await chat.until(
-            lambda: any(FILE.text in job.request.messages[-1].content for job in asked(chat))
-        )
+        await chat.until(lambda: any(FILE.text in text for text in prefilled(chat)))
         await chat.until(lambda: chat.engine.received(Prefilled))
         chat.prompt.text = "Why is it"
-        await chat.until(lambda: asked(chat)[-1].request.messages[-1].content.endswith("Why is it"))
+        await chat.until(lambda: prefilled(chat)[-1].endswith("Why is it"))
         await read(chat, 1)
         await chat.until(lambda: chat.screen.status.state.activity is None)
         await chat.ask("Why is it blue?")
@@ -41,12 +41,13 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
         assert prepared.cached_tokens > len(FILE.text) // 2
 
 
-async def test_the_first_suggestion_is_prefilled_until_something_is_typed(pair: Pair):
+async def test_the_first_suggestion_is_prefilled_once_until_something_is_typed(pair: Pair):
     async with open_chat(*pair, idle="on") as chat:
         await read(chat, 1)
-        assert asked(chat)[-1].request.messages[-1].content == SUGGESTIONS[0].text
+        await chat.screen.controller._start_prefill()
+        assert prefilled(chat) == [SUGGESTIONS[0].text]
         chat.prompt.text = "Why?"
-        await chat.until(lambda: asked(chat)[-1].request.messages[-1].content == "Why?")
+        await chat.until(lambda: prefilled(chat)[-1] == "Why?")
 
 
 async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same_limit(pair: Pair):
@@ -76,14 +77,6 @@ async def test_a_larger_context_is_proposed_where_the_model_has_one(pair: Pair):
         assert "Shorten it. Or raise ctx (F6" in chat.engine.received(Failed)[0].message
 
 
-async def test_a_finished_prefill_is_not_requested_again(pair: Pair):
-    async with open_chat(*pair, idle="on") as chat:
-        await read(chat, 1)
-        count = len(asked(chat))
-        await chat.screen.controller._start_prefill()
-        assert len(asked(chat)) == count
-
-
 @pytest.mark.parametrize(
     ("idle", "battery", "reads"),
     [("off", False, 0), ("auto", True, 0), ("auto", False, 1), ("on", True, 1)],
@@ -92,7 +85,7 @@ async def test_a_battery_stops_prefill_unless_wanted(pair, monkeypatch, idle, ba
     monkeypatch.setattr(machine, "is_on_battery", lambda: battery)
     async with open_chat(*pair, idle=idle) as chat:
         await chat.screen.controller._start_prefill()
-        assert len(asked(chat)) == reads
+        assert len(prefilled(chat)) == reads
 
 
 @pytest.mark.parametrize("idle", ["off", "on"])

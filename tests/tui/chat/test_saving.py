@@ -36,16 +36,6 @@ async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home
         assert chat.engine.requests[0].messages[1].token_ids
 
 
-async def test_a_first_question_that_comes_back_is_there_at_the_next_start(pair: Pair) -> None:
-    too_long = "a b " * 1000
-    async with open_chat(*pair) as chat:
-        await chat.ask(too_long)
-        assert chat.prompt.text == too_long
-        await chat.pilot.press("ctrl+q")
-    async with open_chat(*pair) as chat:
-        assert chat.prompt.text == too_long
-
-
 async def test_a_store_that_comes_after_the_end_is_closed(pair: Pair, tmp_path: Path) -> None:
     store = Store(tmp_path / "late.db")
     async with open_chat(*pair) as chat:
@@ -137,9 +127,8 @@ async def test_an_answer_that_another_program_writes_is_shown_as_such(pair: Pair
     answer = other.append(number, answer)
     async with open_chat(*pair) as chat:
         chat.screen.open(number)
-        await chat.until(
-            lambda: chat.shown(".footnote") == ["another specchat is writing this answer"]
-        )
+        elsewhere = ["another specchat is writing this answer"]
+        await chat.until(lambda: chat.shown(".footnote") == elsewhere)
         assert chat.texts == ["How?", "Half of"]
         end(other, answer.id, "Half of it.", stop="stop-token")
         chat.screen.conversation.release_anchor()  # as a reader further up has

@@ -30,9 +30,8 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         answer.show_stats(HALF)
         await page.settle()
         assert answer.thought is not None
-        assert answer.thought.line == (
-            "▸ Thinking · 12 s · 1,340 tokens · …Hm, the sky is blue because"
-        )
+        line = "▸ Thinking · 12 s · 1,340 tokens · …Hm, the sky is blue because"
+        assert answer.thought.line == line
         assert answer.text == ""
         answer.focus()
         await page.settle()

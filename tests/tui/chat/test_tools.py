@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assistant.request import ToolCall
 from assistant.session.unsent_text import Unsent
+from assistant.store.values import StoredMessage
 from assistant.tools.values import ToolResult, tool_result
 from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
@@ -103,13 +104,13 @@ async def test_a_size_that_changes_leaves_a_reader_above_a_call_alone(endless: P
             assert view.scroll_y == 0
 
 
-async def test_the_line_of_a_failed_call_has_the_reason(endless: Path) -> None:
-    async with open_calling(endless) as chat:
-        chat.box.result = tool_result("It broke.\nBadly.", failed=True)
-        await chat.call((READ,))
-        await chat.press("enter")
-        await chat.over(4)
-        assert chat.results[0].startswith("▸ disk__read · failed · It broke. Badly. · ")
+def test_the_line_of_a_failed_call_has_the_reason() -> None:
+    end = tool_result("It broke.\nBadly.", failed=True)
+    call = StoredMessage(
+        1, None, "tool", end.text, 0.0, end.state, stop=end.stop, tool_calls=(READ,)
+    )
+    line = "▸ disk__read · failed · It broke. Badly. · path: sky.txt"
+    assert ResultTurn(call).line == line
 
 
 async def test_keys_typed_for_the_prompt_approve_nothing(endless: Path, monkeypatch) -> None:
@@ -249,6 +250,5 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless:
         ]
         await chat.press("down", "delete", "end")
         assert lines()[1] == "  disk__read · only reads · asks"
-        assert str(screen.detail.render()) == (
-            "It cannot be started: ␛[31m.\n\nIts messages:\nits last words"
-        )
+        details = "It cannot be started: ␛[31m.\n\nIts messages:\nits last words"
+        assert str(screen.detail.render()) == details

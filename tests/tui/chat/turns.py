@@ -111,9 +111,8 @@ class Shown(Driver):
     async def settle(self) -> None:
         """Wait until workers are done and everything is painted."""
         for _ in range(3):
-            await self.app.workers.wait_for_complete(
-                [worker for worker in self.app.workers if worker.node is not self.app]
-            )
+            busy = [worker for worker in self.app.workers if worker.node is not self.app]
+            await self.app.workers.wait_for_complete(busy)
             await self.until(self.painted)
 
     def painted(self) -> bool:

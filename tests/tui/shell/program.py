@@ -20,10 +20,11 @@ from assistant.lab.worker import laboratories
 from assistant.process.wire import Envelope, Protocol
 from assistant.request import AnyJob
 from assistant.service import EventStream
-from tests import ROOT
+from tests import ROOT, tiny
 from tests.engine import ENGINE
 from tests.in_process_engine import InProcessEngine
 from tests.patience import WAIT_S
+from tests.scripted_engine import Script, ScriptedEngine
 from tui.shell.cli import main
 
 MAIN = "from tui.__main__ import main; main()"
@@ -127,6 +128,13 @@ def run(
 def ask(target: Path, *arguments: object, **options) -> tuple[int, str, str]:
     """Ask a target that has no draft, as `run` does."""
     return run("ask", "--target", target, "--draft", "none", *HOT, *arguments, **options)
+
+
+def use_script(folder: Path, patch: pytest.MonkeyPatch, script: Script, n_ctx: int) -> list[str]:
+    """Have commands get an engine with a script; return the options that name its model."""
+    target = tiny.write(folder / "target.gguf", seed=0, stops=False, n_ctx=n_ctx)
+    patch.setattr("tui.shell.engine_console.EngineProcess", lambda protocol: ScriptedEngine(script))
+    return ["--target", str(target), "--draft", "none", "--ctx", str(n_ctx)]
 
 
 class SerialisingEngine(InProcessEngine):

@@ -13,21 +13,19 @@ from assistant.passages import folder_index
 from assistant.request import EngineArgs
 from assistant.session.folder_retriever import FolderRetriever
 from models.files.places import cache_dir
-from tests import tiny
 from tests.assistant.passages.indexes import update_here
 from tests.patience import WAIT_S
 from tests.scripted_engine import Script, ScriptedEngine
-from tui.shell import engine_console
+from tests.tui.shell.program import use_script
 from tui.shell.ask_command import ask as command
 
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
-    target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=8000)
+    script = Script(repeat("In Lima [1][9]."))
+    known = [*use_script(tmp_path, monkeypatch, script, 8000), "--max-tokens", "4"]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(folder_index, "update", update_here)
-    script = Script(repeat("In Lima [1][9]."))
-    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: ScriptedEngine(script))
     for name, text in (
         ("notes", "Zeppelins are moored in Lima."),
         ("more", "In Rome zeppelins are moored."),
@@ -36,8 +34,7 @@ def ask(tmp_path, monkeypatch):
         (tmp_path / name / "air.md").write_text(text)
 
     def asked(*options):
-        fixed = ["--target", str(target), "--draft", "none", "--ctx", "8000", "--max-tokens", "4"]
-        return CliRunner().invoke(command, [*fixed, *options, "Where are zeppelins moored?"])
+        return CliRunner().invoke(command, [*known, *options, "Where are zeppelins moored?"])
 
     asked.requests = script.requests
     return asked
@@ -79,16 +76,12 @@ def test_json_has_the_sources(ask) -> None:
     assert "sources" not in json.loads(ask("--json").stdout)
 
 
-def test_several_folders_are_asked_together(ask) -> None:
-    ask("--about", "notes", "--about", "more")
+@pytest.mark.parametrize("option", ["--about", "-f"])
+def test_several_folders_are_asked_together_also_among_the_files(ask, option: str) -> None:
+    ask("--about", "more", option, "notes")
     content = ask.requests[0].messages[-1].content
     assert "notes/air.md:1" in content
     assert "more/air.md:1" in content
-
-
-def test_a_folder_among_the_files_is_asked_as_well(ask) -> None:
-    assert "[1] notes/air.md:1" in ask("-f", "notes").stderr
-    assert ask.requests[0].messages[-1].content.startswith("[1] notes/air.md:1:")
 
 
 def test_a_long_file_is_asked_by_its_passages(ask, tmp_path, monkeypatch) -> None:

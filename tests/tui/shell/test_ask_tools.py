@@ -14,11 +14,10 @@ from click.testing import CliRunner
 from assistant.passages import folder_index
 from assistant.request import ToolCall
 from assistant.store.store import Store
-from tests import tiny
 from tests.assistant.passages.indexes import update_here
 from tests.assistant.tools import odd_server
-from tests.scripted_engine import Script, ScriptedEngine
-from tui.shell import engine_console
+from tests.scripted_engine import Script
+from tests.tui.shell.program import use_script
 from tui.shell.ask_command import ask as command
 
 READ = ToolCall("files__read", '{"path": "sky.txt"}', "call_1")
@@ -37,9 +36,8 @@ server.run("stdio")
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=8000)
     script = Script()
-    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: ScriptedEngine(script))
+    known = [*use_script(tmp_path, monkeypatch, script, 8000), "--max-tokens", "4"]
     monkeypatch.setattr(folder_index, "update", update_here)
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -48,8 +46,7 @@ def asked(tmp_path, monkeypatch):
     def ask(*calls, options=("--tools", "files", "--folder", str(folder)), code=0):
         script.requests.clear()
         script.calls = [calls]
-        fixed = ["--target", str(target), "--draft", "none", "--ctx", "8000", "--max-tokens", "4"]
-        done = CliRunner().invoke(command, [*fixed, *options, "hello"])
+        done = CliRunner().invoke(command, [*known, *options, "hello"])
         assert done.exit_code == code, done.output
         return done
 

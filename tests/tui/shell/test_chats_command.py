@@ -10,7 +10,6 @@ from models.errors import StorageError, UsageError
 from tests.assistant.store.conversations import talk
 from tests.sources import light
 from tests.tui.shell.program import invoke
-from tests.tui.shell.program import run as run_program
 from tui.shell.chats_command import chats
 
 
@@ -142,12 +141,3 @@ def test_a_number_is_a_number():
 @pytest.mark.parametrize("arguments", [("list",), ("search", "bread"), ("show", "1")])
 def test_chats_load_nothing_heavy(filled, arguments):
     assert "bread" in light("chats", *arguments)
-
-
-def test_a_store_that_cannot_be_used_is_exit_code_4(home):
-    home.mkdir()
-    (home / "chats.db").mkdir()
-    code, _, err = run_program("chats")
-    assert code == 4
-    assert "is not a file" in err
-    assert "Traceback" not in err

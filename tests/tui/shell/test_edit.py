@@ -16,8 +16,8 @@ from rich.text import Text
 from assistant.events import Stop
 from models.errors import StorageError
 from tests import tiny
-from tests.scripted_engine import Script, ScriptedEngine
-from tests.tui.shell.program import ENDLESS, run, run_until
+from tests.scripted_engine import Script
+from tests.tui.shell.program import ENDLESS, run, run_until, use_script
 from tui.shell import edit_command, engine_console
 from tui.shell import edit_session as module
 from tui.shell.diff_printing import DiffPrinting
@@ -45,9 +45,8 @@ def ended(key):
 @pytest.fixture
 def edit(tmp_path, monkeypatch):
     """Run the command; the model says `answers`, the user presses `keys`."""
-    target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=4000)
     script = Script()
-    monkeypatch.setattr(engine_console, "EngineProcess", lambda protocol: ScriptedEngine(script))
+    known = [*use_script(tmp_path, monkeypatch, script, 4000), "--max-tokens", "2"]
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -62,8 +61,7 @@ def edit(tmp_path, monkeypatch):
         monkeypatch.setattr(click, "getchar", getchar or (lambda: ended(next(pressed))))
         monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
         monkeypatch.setattr(edit_command, "can_ask", lambda: bool(keys or getchar))
-        fixed = ("--target", str(target), "--draft", "none", "--ctx", "4000", "--max-tokens", "2")
-        done = CliRunner().invoke(edit_command.edit, [*fixed, *arguments], input=stdin)
+        done = CliRunner().invoke(edit_command.edit, [*known, *arguments], input=stdin)
         assert done.exit_code == code, done.output
         return done
 

@@ -77,9 +77,8 @@ async def test_formatting_takes_nothing_but_its_own_marks() -> None:
 
 
 async def test_blocks_are_separated_by_a_blank_line() -> None:
-    async with open_page(
-        answer(2, "one\n\ntwo\n\n# three\n\n1. four\n\n> five\n\nsix"), size=(60, 30)
-    ) as page:
+    text = "one\n\ntwo\n\n# three\n\n1. four\n\n> five\n\nsix"
+    async with open_page(answer(2, text), size=(60, 30)) as page:
         seen = [row.strip() for row in page.text.split("\n")]
         blocks = ["one", "two", "three", "1. four", "▌ five", "six"]
         places = [seen.index(block) for block in blocks]

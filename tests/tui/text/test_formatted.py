@@ -107,9 +107,8 @@ async def test_cells_of_a_table_stand_where_their_column_has_its_colons() -> Non
     async with open_page() as page:
         page.app.register_theme(replace(legible(BUILTIN_THEMES["nord"]), name="ours"))
         page.app.theme = "ours"
-        await page.open(
-            [answer(2, "> |left|right|mid|\n> |-|--:|:-:|\n> |1|2|3|\n> |`a | b`|c|d|")]
-        )
+        table = "> |left|right|mid|\n> |-|--:|:-:|\n> |1|2|3|\n> |`a | b`|c|d|"
+        await page.open([answer(2, table)])
         rows = [line.strip(" ▌│") for line in page.text.splitlines()]
         assert "left   right  mid" in rows
         assert "1          2   3" in rows

@@ -147,9 +147,8 @@ def test_each_character_is_shown_once_and_knows_its_position_at_every_moment(see
 def test_lines_are_those_that_the_widgets_of_textual_would_show(width: int, seed: int) -> None:
     text = texts(seed)[0].replace("\t", " ")
     lines = laid_out([(text, "target")], width, formatted=False).lines
-    assert [line.content.plain for line in lines] == [
-        line.plain for line in Content(text).wrap(width)
-    ]
+    wrapped = Content(text).wrap(width)
+    assert [line.content.plain for line in lines] == [line.plain for line in wrapped]
 
 
 def test_a_growing_text_changes_only_its_last_lines() -> None:

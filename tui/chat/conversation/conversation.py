@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -21,7 +20,7 @@ from tui.chat.conversation.older_turns import OlderTurns
 from tui.chat.conversation.reader import Reader
 from tui.chat.conversation.tool_turns import ResultTurn
 from tui.chat.conversation.turn import Turn, UserTurn, turns_in
-from tui.chat.conversation.welcome import NOVICE, Lesson, Note, Welcome
+from tui.chat.conversation.welcome import NOVICE, Lesson, Note, NoteKind, Welcome
 from tui.text.token_styles import kind
 
 HINT = " ↓ new text below "
@@ -129,12 +128,7 @@ class Conversation(VerticalScroll):
         notes = takewhile(lambda child: isinstance(child, Note), below)
         self.remove_children([turn, *notes])
 
-    def note(
-        self,
-        text: str,
-        severity: Literal["info", "warning", "error"] = "info",
-        before: Turn | None = None,
-    ) -> None:
+    def note(self, text: str, severity: NoteKind = "info", before: Turn | None = None) -> None:
         """Add a sentence of the app's own."""
         self.mount(Note(text, severity), before=before)
 

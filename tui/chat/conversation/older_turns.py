@@ -32,7 +32,6 @@ class OlderTurns:
         """The records that are mounted above the gap, where the reader has gone, by index."""
 
     def _pop(self, start: int = -PAGE) -> list[StoredMessage]:
-        """Remove and return the records from an index on."""
         records = self._records[start:]
         del self._records[start:]
         return records
@@ -62,9 +61,8 @@ class OlderTurns:
         """Mount more turns after a scroll event that has come near the top or the gap."""
         view, is_near_top = self._view, up and self._view.scroll_y <= NEAR
         bottom = view.scroll_y + view.scrollable_content_region.height
-        if not self._growing and (
-            is_near_top or (self.above and view.scroll_y <= self._gap.virtual_region.y < bottom)
-        ):
+        sees_gap = self.above and view.scroll_y <= self._gap.virtual_region.y < bottom
+        if not self._growing and (is_near_top or sees_gap):
             self._growing = True
             mount = self.mount_older if is_near_top else self.mount_below
             view.call_next(self._stop_and, mount)  # an animation must not stop itself
@@ -143,7 +141,6 @@ class OlderTurns:
             self._view.call_after_refresh(self.fill)
 
     def _stop_and(self, mount: Callable[[], bool]) -> None:
-        """Stop scrolling, and mount turns."""
         self._view.app.animator.force_stop_animation(self._view, "scroll_y")
         self._growing = mount()
 

@@ -164,6 +164,9 @@ class Lesson(Static):
         return Content.styled(LESSON[0], style) + LESSON[1]
 
 
+NoteKind = Literal["info", "warning", "error"]
+
+
 class Note(Static):
     """Show a sentence of the app's own between the turns."""
 
@@ -176,5 +179,5 @@ class Note(Static):
     }
     """
 
-    def __init__(self, text: str, kind: Literal["info", "warning", "error"] = "info") -> None:
+    def __init__(self, text: str, kind: NoteKind = "info") -> None:
         super().__init__(safe(text), classes=f"note {kind}", markup=False)

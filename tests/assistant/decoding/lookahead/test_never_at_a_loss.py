@@ -60,9 +60,8 @@ def test_an_answer_may_lose_the_allowance_and_a_share_of_its_tokens(tokens, lost
 @pytest.mark.parametrize("tokens", [0, 10, 80, 100, 1000])
 def test_the_cautious_budget_is_smaller_for_short_answers_alone(tokens, lost):
     most = CAUTIOUS_ALLOWANCE + CAUTIOUS_SHARE * tokens
-    assert left(tokens, lost, cautious=True) == pytest.approx(
-        max(0.0, min(left(tokens, 0.0), most) - lost)
-    )
+    expected = max(0.0, min(left(tokens, 0.0), most) - lost)
+    assert left(tokens, lost, cautious=True) == pytest.approx(expected)
     assert (left(tokens, 0.0, cautious=True) < left(tokens, 0.0)) == (tokens < 87)
 
 
