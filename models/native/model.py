@@ -1,7 +1,7 @@
 """Tokens in, logits out: a model whose KV cache is not visible from outside."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from threading import Lock
 from time import perf_counter
@@ -192,8 +192,9 @@ class NativeModel:
         small = self._context
         if tokens > small.n_ctx and small.n_ctx < self._settings.n_ctx:
             larger = self._open(min(max(2 * small.n_ctx, tokens), self._settings.n_ctx))
-            if small.cached_tokens:
-                larger.restore(small.cached_tokens, small.state())
+            with suppress(MemoryError):  # for a copy of the cache: its tokens are read again
+                if small.cached_tokens:
+                    larger.restore(small.cached_tokens, small.state())
             self._context = larger
             small.close()
 

@@ -71,6 +71,13 @@ def test_a_saved_cache_that_is_larger_than_the_context_is_restored(growing, open
     assert_same(other.logits([*tokens, 7]), growing.logits([*tokens, 7]))
 
 
+def test_tokens_are_read_again_where_there_is_no_memory_to_copy_them(growing, monkeypatch):
+    tokens = random_tokens(random.Random(5), 300)
+    growing.logits(tokens[:250])
+    monkeypatch.setattr(Context, "state", Mock(side_effect=MemoryError))
+    assert_same(growing.logits(tokens), fresh(growing, tokens, 1))
+
+
 def test_a_context_for_which_there_is_no_memory_leaves_the_smaller_one(growing, monkeypatch):
     tokens = random_tokens(random.Random(4), 200)
     growing.logits(tokens)
