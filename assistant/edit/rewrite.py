@@ -173,12 +173,12 @@ def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Propose
     versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
     marks = {name: sum(MARKS.match(line) is not None for line in versions[name]) for name in files}
     limits = {name: count // 2 + ADDED if count else 1 for name, count in marks.items()}
-    proposals, at, left = list[tuple[str, list[str]]](), 0, MAX_ENDS
+    proposals, at, budget = list[tuple[str, list[str]]](), 0, MAX_ENDS
     lines = END.sub("\n", answer.content).split("\n")
     while at < len(lines):
-        most = max(1, min(left, max(limits.values(), default=1)))
-        start, ends = at, [*islice(_ends(lines, at), most)]
-        left -= len(ends)
+        limit = max(1, min(budget, max(limits.values(), default=1)))
+        start, ends = at, [*islice(_ends(lines, at), limit)]
+        budget -= len(ends)
         at = ends[0] if ends else at
         choices = [
             (_likeness(old, lines[start + 1 : end]), -end, name)
