@@ -4,9 +4,9 @@ In a chat, an answer may also hold the new version of an attached file.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -145,6 +145,8 @@ class Rewrite:
 MARKS = re.compile(r"(`{3,}|~{3,})[ \t]*([^`]*)")
 """The line that opens or closes a block: its marks, and the language after those that open one."""
 PATCHES = ("diff", "patch")
+ADDED = 3  # the most blocks that the new version of a file with blocks is expected to have more
+MAX_ENDS = 300  # of the blocks of an answer that are compared, where blocks within them have ends
 ALIKE = 0.5  # the share of the lines of each version that the other has as well, at least
 
 
@@ -169,15 +171,19 @@ def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Propose
         file.name: file.text for file in whole if Path(file.name).suffix.lower() not in DOCUMENTS
     }
     versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
-    proposals, at = list[tuple[str, list[str]]](), 0
+    marks = {name: sum(MARKS.match(line) is not None for line in versions[name]) for name in files}
+    limits = {name: count // 2 + ADDED if count else 1 for name, count in marks.items()}
+    proposals, at, budget = list[tuple[str, list[str]]](), 0, MAX_ENDS
     lines = END.sub("\n", answer.content).split("\n")
     while at < len(lines):
-        start, ends = at, _ends(lines, at)
+        limit = max(1, min(budget, max(limits.values(), default=1)))
+        start, ends = at, [*islice(_ends(lines, at), limit)]
+        budget -= len(ends)
         at = ends[0] if ends else at
         choices = [
             (_likeness(old, lines[start + 1 : end]), -end, name)
             for name, old in versions.items()
-            for end in (ends if any(map(MARKS.match, old)) else ends[:1])
+            for end in ends[: limits[name]]
             if not lines[start].endswith(PATCHES) or name.endswith(PATCHES)
         ]
         likeness, end, name = max(choices, default=(0.0, 0, ""), key=itemgetter(0, 1))
@@ -192,18 +198,17 @@ def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Propose
     return None
 
 
-def _ends(lines: Sequence[str], start: int) -> list[int]:
-    """Return the lines that may close the block that a line opens: blocks within it are whole."""
-    opening, inner, ends = MARKS.fullmatch(lines[start]), "", list[int]()
+def _ends(lines: Sequence[str], start: int) -> Iterator[int]:
+    """Yield the lines that may close the block that a line opens: blocks within it are whole."""
+    opening, inner = MARKS.fullmatch(lines[start]), ""
     for i in range(start + 1, len(lines) if opening else 0):
-        if (found := MARKS.fullmatch(lines[i])) and opening:
-            sign, language = found.groups()
+        if (marks := MARKS.fullmatch(lines[i])) and opening:
+            sign, language = marks.groups()
             if not language and not inner and sign.startswith(opening[1]):
-                ends.append(i)  # or it opens a block within
+                yield i  # or it opens a block within
             if language and inner and sign.startswith(inner):
                 break  # it was none: this one opens the next
             inner = "" if inner and sign.startswith(inner) else inner or sign
-    return ends
 
 
 def _likeness(old: Sequence[str], new: Sequence[str]) -> float:
