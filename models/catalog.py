@@ -33,9 +33,9 @@ class GGUF:
     repo: str | None  # None: it belongs to no hub repository
     file: str
     revision: str | None  # a commit; None: whatever the repository's main branch holds
-    size: int  # bytes; approximate unless it is `tested`
-    sha256: str | None
-    licence: str
+    size: int = 0  # bytes; approximate unless it is `tested`
+    sha256: str | None = None
+    licence: str = ""
     mirror: Mirror | None = None
     context: int | None = None  # tokens that it was made for
     draft: str | None = None  # the name of the model that is listed to draft for it
@@ -80,7 +80,6 @@ def _listed(line: list[str]) -> GGUF:
         f"{file}.gguf",
         revision=None,
         size=int(megabytes) * 1_000_000,
-        sha256=None,
         licence=licence,
         context=int(context),
         draft=None if draft == "-" else draft,

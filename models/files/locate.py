@@ -79,7 +79,7 @@ def _hub_file(reference: str, repo: str, revision: str | None, file: str) -> GGU
         raise UsageError(
             f"{reference} names no GGUF file of a repository; write repo:file.gguf or repo:Q4_K_M."
         )
-    return GGUF(reference, repo, file, revision, 0, None, "")
+    return GGUF(reference, repo, file, revision)
 
 
 def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GGUF:
@@ -88,7 +88,7 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
     try:
         file = choose(repo, dict.fromkeys(here), label)
     except ModelMissing:
-        return GGUF(reference, repo, label, revision, 0, None, "")
+        return GGUF(reference, repo, label, revision)
     return _hub_file(reference, repo, revision, file)
 
 

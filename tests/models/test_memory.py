@@ -61,13 +61,12 @@ def test_a_draft_takes_less_than_the_same_file_as_target_and_a_pair_both(model, 
 )
 def test_states_to_go_back_to_take_a_tenth_of_the_weights_at_most(tmp_path, kind, back):
     model = identify(str(tiny.write(tmp_path / "model.gguf", kind)))
-    state = state_bytes(model.header)
-    assert rollback_slots(model.header, memory.ROWS, model.size) == back
-    assert rollback_slots(model.header, 1, model.size) == 0
-    target, draft = (
-        memory.estimate(model.header, model.size, 512, drafts=d) for d in (False, True)
-    )
-    rows = 2 * 4 * (memory.ROWS - 1) * model.header.n_vocab
+    header, size = model.header, model.size
+    state = state_bytes(header)
+    assert rollback_slots(header, memory.ROWS, size) == back
+    assert rollback_slots(header, 1, size) == 0
+    target, draft = (memory.estimate(header, size, 512, drafts=drafts) for drafts in (False, True))
+    rows = 2 * 4 * (memory.ROWS - 1) * header.n_vocab
     assert target.resident - draft.resident == back * state + rows
     assert draft.resident > model.size + 2 * state
     assert back * state <= 0.1 * model.size

@@ -68,15 +68,11 @@ def test_an_unknown_key_is_a_warning_and_the_template_shows_the_known_ones() -> 
 @pytest.mark.parametrize(
     "before",
     [
-        "",
-        "theme = 'nord'\n# [tools]\n",
-        "[tools]\n",
-        "[tools]  # mine\nrounds = 3\n",
+        "", "theme = 'nord'\n# [tools]\n", "[tools]\n", "[tools]  # mine\nrounds = 3\n",
         '[tools]\nrounds = 3\nfolders = ["/"]\n[tools.servers.one]\ncommand = "true"\n',
-        '[tools.servers.one]\ncommand = "true"\n',
-        '[tools]\nfolders = [\n  "/",\n]\n',
+        '[tools.servers.one]\ncommand = "true"\n', '[tools]\nfolders = [\n  "/",\n]\n',
     ],
-)
+)  # fmt: skip
 def test_an_added_tool_keeps_the_other_lines(unset_home: Path, tmp_path: Path, before: str) -> None:
     path = unset_home / "config.toml"
     path.write_text(before)

@@ -28,9 +28,7 @@ def install(tools: Path, name: str, script: str) -> None:
 
 
 async def test_selection_is_copied_with_the_tool(tools: Path) -> None:
-    install(
-        tools, "xclip", f'echo "$@" > {tools}/how; cat > {tools}/copied; echo noise; echo no >&2'
-    )
+    install(tools, "xclip", f'echo "$@" > {tools}/how; cat > {tools}/copied; echo 1; echo 2 >&2')
     async with at_the_prompt() as typist:
         await typist.type("höh\nx")
         await typist.pilot.press("shift+up", "ctrl+c")

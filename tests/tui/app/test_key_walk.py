@@ -184,12 +184,8 @@ class Walker(Chat):
     @property
     def keys(self) -> list[str]:
         """The keys to try: those that mean something here or anywhere, and some that do not."""
-        own = [
-            key
-            for _, bindings in self.app.screen._binding_chain[:2]
-            for key, each in bindings
-            if each.id
-        ]
+        chain = self.app.screen._binding_chain[:2]
+        own = [key for _, bindings in chain for key, binding in bindings if binding.id]
         own += [*self.promised(self.seen), *EVERYWHERE, *self.listed]
         ways = {keys[0] for keys in PLACES.values() if len(keys) == 1} - {*IN_CHAT}  # `stand` tries
         untried = {*LEAVING, "f1"} | (ways if self.app.screen is self.screen else set())

@@ -109,11 +109,10 @@ async def racing(
 async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
     async with racing(race) as course:
         await course.over()
-        said = ["".join(safe(end.text).split()) for end in course.ends]  # lines break at spaces
-        assert len(said) == 2
-        await course.until(
-            lambda: sorted("".join(text.split()) for text in course.texts()) == sorted(said)
-        )
+        # Lines break at spaces.
+        texts = sorted("".join(safe(end.text).split()) for end in course.ends)
+        assert len(texts) == 2
+        await course.until(lambda: sorted("".join(t.split()) for t in course.texts()) == texts)
 
 
 async def test_the_line_shows_what_is_loaded_then_how_far_the_prompt_is_read(race: Race) -> None:
