@@ -2,12 +2,15 @@
 
 import os
 import sys
+from importlib.util import find_spec
 
 
 def main() -> None:
     """Run the command line and exit."""
-    # A folder of PYTHONPATH may have a package named models, too.
-    sys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))
+    root = os.path.dirname(os.path.dirname(__file__))
+    specs = map(find_spec, ("assistant", "models"))
+    if not all(spec and spec.origin and spec.origin.startswith(root) for spec in specs):
+        sys.path.insert(0, root)  # a folder of PYTHONPATH has a package of this name, too
     try:
         from tui.shell.cli import main as run
     except KeyboardInterrupt:
