@@ -62,11 +62,7 @@ class EngineState:
 
     @property
     def loaded(self) -> "Assistant":
-        """The loaded models.
-
-        Raises:
-            ModelError: there are none.
-        """
+        """The loaded models; ModelError if there are none."""
         if self.assistant is None:
             raise ModelError("No model is loaded, so there is nothing to answer with.")
         return self.assistant

@@ -105,11 +105,7 @@ def fall_back_to_llama(setup: EngineArgs, choice: EngineChoice, reason: str) -> 
 
 
 def remember(setup: EngineArgs, folder: Path, choice: EngineChoice) -> None:
-    """Remember the engine for a setup's target.
-
-    Raises:
-        OSError: it cannot be saved.
-    """
+    """Remember the engine for a setup's target; OSError if it cannot be saved."""
     _records(folder).put(_key(setup), choice)
 
 

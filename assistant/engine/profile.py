@@ -218,11 +218,7 @@ class Profile:
             self.put()
 
     def put(self) -> None:
-        """Save all samples.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
+        """Save all samples; OSError if the folder cannot be written."""
         if seconds := self.target.seconds_per_token:
             self.of_target.prompt_token_s = seconds
         self.of_target.token_s = self.costs.verify(1)

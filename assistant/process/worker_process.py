@@ -59,11 +59,7 @@ class WorkerProcess:
 
     @classmethod
     async def start(cls, protocol: Protocol) -> Self:
-        """Start a worker.
-
-        Raises:
-            OSError: the system starts no process.
-        """
+        """Start a worker; OSError if the system starts no process."""
         process = await asyncio.create_subprocess_exec(
             *child_process.command(protocol.worker),
             start_new_session=True,

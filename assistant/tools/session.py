@@ -45,11 +45,7 @@ class Session:
         self._server, self._client = server, client
 
     async def list_tools(self) -> list[types.Tool]:
-        """Return all tools of the server.
-
-        Raises:
-            ServerStopped: it does not list them.
-        """
+        """Return all tools of the server; ServerStopped if it does not list them."""
         tools: list[types.Tool] = []
         cursor = None
         try:
@@ -65,14 +61,9 @@ class Session:
         return tools
 
     async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool by the server's own name.
-
-        Raises:
-            ServerStopped: the connection has ended, or the result is invalid.
-        """
-        request = types.CallToolRequest(
-            params=types.CallToolRequestParams(name=name, arguments=arguments)
-        )
+        """Call a tool; ServerStopped if the connection has ended, or the result is invalid."""
+        parameters = types.CallToolRequestParams(name=name, arguments=arguments)
+        request = types.CallToolRequest(params=parameters)
         try:
             # The package's `call_tool` would also check results against the server's schema.
             returned = await self._client.session.send_request(request, types.CallToolResult)

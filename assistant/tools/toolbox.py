@@ -49,11 +49,7 @@ class Approvals:
         return "always" if key in known else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int | None) -> None:
-        """Approve a tool.
-
-        Raises:
-            StorageError: the file cannot be written.
-        """
+        """Approve a tool; StorageError if the file cannot be written."""
         if how == "conversation":
             self._here.add((conversation, tool))
         else:

@@ -12,9 +12,9 @@ LINES = {
     "assistant/decoding": 2_655,  # wanted: 2,900; with the source for edits, of 208
     "assistant/edit": 1_607,
     "assistant/passages": 1_440,  # wanted: 450
-    "assistant/engine assistant/process": 3_701,  # wanted: 2,600; with what models would do, of 190
+    "assistant/engine assistant/process": 3_685,  # wanted: 2,600; with what models would do, of 190
     "assistant/prompt assistant/constraints assistant/calling": 2_780,  # wanted: 2,500
-    "assistant/tools": 1_015,
+    "assistant/tools": 1_002,
     "assistant/store": 1_631,
     "assistant/session": 2_131,  # wanted: 1,100; with tools off until wanted
     "assistant/settings": 904,
@@ -23,7 +23,7 @@ LINES = {
     "tui": 15_222,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 44_225, 289, 46_944
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 44_196, 289, 46_944
 """As it is; wanted are 39,900, 325 and 38,900. A change may only lower them. Edits that say what
 they lose, one locked file, pastes, odd models, folders asked in other words and by tasks, the date
 and models that are mapped came to 1,800 lines, --inline and completion in editors to 1,700 more,
