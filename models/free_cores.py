@@ -25,6 +25,8 @@ class FreeCores:
 
     def __init__(self) -> None:
         self._most = self._threads = compute_cores()
+        self.are_free = True
+        """Whether other programs leave all cores that an evaluation uses on a calm machine."""
         self._periods, self._evaluated_s, self._others_s = 0, 0.0, 0.0
 
     def threads(self) -> int:
@@ -44,8 +46,9 @@ class FreeCores:
         if self._evaluated_s >= PERIOD_S:
             self._periods += 1
             free = len(processors()) - self._others_s / self._evaluated_s
+            self.are_free = fastest(free) >= self._most
             is_trial = self._periods % TRIAL_EVERY == 0
-            self._threads = self._most if is_trial else min(self._most, fastest(free))
+            self._threads = self._most if is_trial or self.are_free else fastest(free)
             self._evaluated_s = self._others_s = 0.0
 
 

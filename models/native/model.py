@@ -97,7 +97,7 @@ class NativeModel:
     @property
     def has_all_cores(self) -> bool:
         """Whether no other program keeps it from the cores that it would use on a calm machine."""
-        return self._free_cores is None or self._free_cores.threads() == self.threads
+        return self._free_cores is None or self._free_cores.are_free
 
     def limit_batch(self, tokens: int) -> None:
         """Evaluate at most `tokens` tokens at once from now on."""

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from models import free_cores, machine
-from models.free_cores import FreeCores
+from models.free_cores import FreeCores, fastest
 from models.native import loaded
 from tests.models.evaluations import assert_same
 from tests.models.files.stores import file
@@ -50,8 +50,10 @@ def test_threads_follow_free_cores_where_no_bit_changes(open_model, tiny_target,
     used = {call.args[1:] for call in set_threads.call_args_list}
     assert used == ({(n, n) for n in (1, 2, 3)} if engine.computes_alike else set())
     assert observed.called == engine.computes_alike  # each evaluation adds to what is known
-    monkeypatch.setattr(FreeCores, "threads", lambda _: changing.threads - 1)
-    assert [fixed.has_all_cores, changing.has_all_cores] == [True, not engine.computes_alike]
+    assert [fixed.has_all_cores, changing.has_all_cores] == [True, True]
+    if engine.computes_alike:
+        changing._free_cores.are_free = False
+        assert not changing.has_all_cores
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,7 @@ def test_threads_are_as_many_as_free_processors(monkeypatch, processors, cores, 
             clock.used += others + own
         clock.now, clock.used = clock.now + 9, clock.used + 9 * processors  # between evaluations
         assert free.threads() == count
+        assert free.are_free == (fastest(processors - others) >= cores)  # also in a trial
 
 
 HYBRID = {"cpu_core/cpus": "0-2,4\n"}

@@ -81,8 +81,7 @@ class ChatController:
         )
         self.widgets.status.show(mode=settings.mode)
         self.widgets.prompt.attached.limits = ReadingLimits.of(self.ready, settings)
-        stream = self.session.requests.stream
-        stream.update(settings.mode, settings.lookahead, settings.sampling)
+        self.session.requests.stream.update(settings.mode, settings.lookahead, settings.sampling)
 
     # What the user does
 

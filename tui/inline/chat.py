@@ -210,8 +210,7 @@ class InlineChat:
         self.settings, shown = settings, self.scrollback
         shown.ghosts, shown.thoughts = settings.ghosts, settings.show_thinking
         shown.show_status(mode=settings.mode)
-        stream = self.session.requests.stream
-        stream.update(settings.mode, settings.lookahead, settings.sampling)
+        self.session.requests.stream.update(settings.mode, settings.lookahead, settings.sampling)
 
     # The prompt, for `UnsentText`
 
