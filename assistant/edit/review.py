@@ -41,7 +41,8 @@ NEEDS_IMPORT = {  # what means nothing without an import, where others may stand
     ".js": "useState useEffect useMemo useCallback useRef useReducer useContext",
 }
 SHORTENS = re.compile(
-    r"(?i)summar|extract|filter|\btrim|\bcut\b|\b(?:first|last|erste|letzte)|"
+    r"(?i)summar|extract|filter|concise|tighten|\breduc|dedup|\btrim|\bcut\b|"
+    r"r[eé]sum|raccourc|acort|corto\b|\b(?:first|last|erste|letzte)|"
     r"\b(?:keep|leave|behalt\w*)\W+(?:\w+\W+){0,3}(?:only|just|nur)\b|"
     r"\b(?:only|just|nur)\W+(?:keep|leave|behalt)"
 )
@@ -49,8 +50,7 @@ SHORTENS = re.compile(
 PROSE = ("", ".md", ".markdown", ".mdx", ".txt", ".rst", ".csv", ".tsv", ".log")
 LIKE, REMAINING, LISTED, MANY = 0.5, 0.4, 5, 10
 """The share of its words that a renamed definition has in common with the old one, the share of
-definitions that remain after a removal, the names in a sentence, and the lines
-whose loss needs an explanation."""
+definitions that remain after a removal, the names in a sentence, and lost lines that are many."""
 
 
 def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple[str, ...]:
