@@ -197,7 +197,7 @@ class InlineChat:
         self.scrollback.note(f"Attached to the next question: {one_line(file.name)}", MUTED)
 
     def submit(self, text: str) -> None:
-        """Have a question answered, after those in the queue."""
+        """Have a question answered, or queue it while another answer is under way."""
         files = (*self.attachments, *_named_in(text))
         limits = ReadingLimits.of(self.ready, self.settings)
         sent, reasons = as_sent(files, [tokens(file.text) for file in files], limits)

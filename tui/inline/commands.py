@@ -66,8 +66,8 @@ class SlashCommands(Completer):
             elif decision and tool_loop.pending:
                 tool_loop.resolve_approval(decision)
             if is_reply:
-                pass
-            elif name.startswith("/") and name[1:] in self.names:
+                return
+            if name.startswith("/") and name[1:] in self.names:
                 getattr(self, f"do_{name[1:]}")(rest.strip())
             elif name.startswith("/") and name[1:].isalpha():
                 raise UsageError(f"There is no {name}; /help lists the commands.")

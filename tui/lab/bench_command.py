@@ -73,8 +73,7 @@ def compare(
 
     few = plan.first_of_each(questions, options["per_kind"])
     order = plan.interleaved(few, ways, sampling, options["repeats"], settings.seed)
-    # It has the command's name.
-    report = getattr(reports, str(click.get_current_context().info_name))
+    report = getattr(reports, str(click.get_current_context().info_name))  # of the same name
     measure(settings, ways, order, lambda runs: report(runs, ways, *references), options)
 
 
@@ -157,8 +156,7 @@ def paper(
     from assistant.lab.bench.reports import tables
     from tui.lab.bench_session import here, measure
 
-    # The coupled draws of a seed are not their SpS.
-    settings = usual.settings(options | {"seed": None})
+    settings = usual.settings(options | {"seed": None})  # a seed's coupled draws are not their SpS
     texts = plan.questions_of(summaries) if summaries else plan.bundled("summaries")
     references = {text.name: text.reference for text in texts if text.reference}
     if not references:

@@ -194,7 +194,9 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         elif message.then_use:
             self.dismiss((message.name, None))
         else:
-            self.list.scan(go_to=str(identify(message.name).path))
+            known = resolve(message.name)
+            path = find(known) if isinstance(known, GGUF) else None  # it may be gone again
+            self.list.scan(go_to=str(path) if path else None)
 
     @on(Input.Changed, "#filter")
     def narrow(self, message: Input.Changed) -> None:

@@ -82,7 +82,7 @@ def edit(
                     reasons += session.run(parts)
                 except (UsageError, StorageError) as error:  # the other files are rewritten
                     errors.append(error)
-        except BaseException:
+        except BaseException:  # Ctrl-C, too
             if check:
                 session.name_unchecked(check)
             raise

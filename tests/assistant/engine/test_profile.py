@@ -78,6 +78,7 @@ def test_ratios_with_fewer_threads_count_only_where_nothing_else_is_known():
     assert not {2, 4, 8} & {*machine.target.widths}  # nothing is evaluated in vain
     assert profile.of_draft.ratios.keys() == {1}  # of which nothing was known
     assert profile.refine()
+    assert not profile.sample(())
     assert not profile.sample([Evaluation(profile.of_target, n) for n in (2, 3)])
     assert profile.of_target.ratios.keys() == {1, 3}
     has_all = machine.target.has_all_cores = True

@@ -26,6 +26,7 @@ from tests.models.files.hub_server import Handler, Hub
 from tests.models.files.stores import file, ollama_model
 from tests.patience import WAIT_S
 from tests.tui.driver import Driver
+from tui.models.downloads import Downloads
 from tui.models.inventory import ModelEntry, purpose
 from tui.models.model_list import heading, row
 from tui.models.screen import Choice, ModelsScreen
@@ -284,6 +285,14 @@ async def test_a_faster_draft_is_made_once_the_default_pair_is_here(hub: Hub, mo
         await models.go_to("toy")
         assert await models.chosen("enter") == ("toy", None)
     assert here == [True]
+
+
+async def test_a_download_whose_file_is_gone_again_ends_no_program(hub: Hub) -> None:
+    async with browse() as models:
+        await models.go_to("toy")
+        models.screen.downloads.post_message(Downloads.Ended("toy", then_use=False))
+        await models.looked()
+        assert models.line("toy")
 
 
 async def test_a_file_of_the_hub_can_be_typed(hub: Hub) -> None:
