@@ -162,7 +162,9 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         await models.until(lambda: "it is not smaller" in models.details())
 
 
-async def test_the_cursor_begins_on_the_loaded_target_and_stays_where_it_goes(shelf: Path) -> None:
+async def test_the_cursor_begins_on_the_loaded_target_and_stays_between_the_ends(
+    shelf: Path,
+) -> None:
     async with browse(loaded(shelf / "middle.gguf")) as models:
         assert models.current == "middle.gguf"
         await models.pilot.press("down")
@@ -170,10 +172,7 @@ async def test_the_cursor_begins_on_the_loaded_target_and_stays_where_it_goes(sh
         models.screen.list.scan()
         await models.looked()
         assert models.current == below != "middle.gguf"
-
-
-async def test_the_list_ends_at_its_first_and_its_last_model(shelf: Path) -> None:
-    async with browse() as models:
+        await models.pilot.press("home")
         first = models.screen.list.highlighted
         await models.pilot.press("down", "up", "up", "up")
         assert models.screen.list.highlighted == first
@@ -252,7 +251,9 @@ async def test_the_filter_narrows_and_escape_widens_again(shelf: Path) -> None:
         assert await models.chosen("escape") is None
 
 
-async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -> None:
+async def test_a_file_is_opened_by_its_path_or_fetched_by_its_name_on_the_hub(
+    shelf: Path, tmp_path: Path, hub: Hub
+) -> None:
     mine = tiny.write(tmp_path / "elsewhere.gguf", layers=12)
     async with browse() as models:
         assert "ctrl+o" in models.screen.active_bindings
@@ -264,6 +265,9 @@ async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -
         await models.until(lambda: "elsewhere.gguf" in models.details())
         await models.advised()
         assert await models.chosen("enter") == (str(mine), str(shelf / "small.gguf"))
+    async with browse() as models:
+        await models.pilot.press("ctrl+o", *"org/toy-GGUF:toy.gguf", "enter")
+        await models.until(lambda: any("toy" in line and "F32" in line for line in models.lines()))
 
 
 async def test_ctrl_f_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
@@ -293,12 +297,6 @@ async def test_a_download_whose_file_is_gone_again_ends_no_program(hub: Hub) -> 
         models.screen.downloads.post_message(Downloads.Ended("toy", then_use=False))
         await models.looked()
         assert models.line("toy")
-
-
-async def test_a_file_of_the_hub_can_be_typed(hub: Hub) -> None:
-    async with browse() as models:
-        await models.pilot.press("ctrl+o", *"org/toy-GGUF:toy.gguf", "enter")
-        await models.until(lambda: any("F32" in line for line in models.lines()))
 
 
 def trickle(handler: Handler) -> None:
