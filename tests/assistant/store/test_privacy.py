@@ -1,4 +1,5 @@
 import stat
+from unittest.mock import Mock
 
 import pytest
 
@@ -93,11 +94,7 @@ def test_a_deleted_conversation_is_in_no_backup_of_a_file_that_stays(store, path
     """A full disk may have no room for that."""
     conversation, _ = talk(store, SECRET)
     store.back_up()
-
-    def fail(_):
-        raise StorageError("The disk is full.")
-
-    monkeypatch.setattr(purging, "_vacuum", fail)
+    monkeypatch.setattr(purging, "_vacuum", Mock(side_effect=StorageError("The disk is full.")))
     with pytest.raises(StorageError, match="full"):
         store.remove(conversation)
     assert not files.backup_path(path).exists()

@@ -6,6 +6,7 @@ import sys
 from contextlib import closing
 from itertools import chain, repeat
 from pathlib import Path
+from unittest.mock import Mock
 
 import click
 import pytest
@@ -137,15 +138,9 @@ def test_an_editor_that_fails_is_named_below_the_change(edit, monkeypatch):
     assert done.stderr.index("+line nine") < done.stderr.index("No editor.")
 
 
-class Screen(io.TextIOWrapper):
-    """Standard output that is a terminal."""
-
-    def isatty(self):
-        return True
-
-
 def test_nothing_that_is_printed_commands_a_terminal(monkeypatch):
-    monkeypatch.setattr(sys, "stdout", Screen(shown := io.BytesIO()))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown := io.BytesIO()))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     put(b"-\x1b[31m\xff\n")
     assert shown.getvalue().decode() == "-␛[31m�\n"
 
@@ -435,10 +430,7 @@ def test_a_check_that_removes_the_folder_and_fails_loses_no_version(edit, tmp_pa
 
 @pytest.mark.parametrize("keys", ["", "y"])
 def test_a_check_that_is_stopped_has_failed(edit, monkeypatch, keys):
-    def stopped(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(subprocess, "run", stopped)
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=KeyboardInterrupt))
     yes = [] if keys else ["--yes"]
     edit("file.txt", "spell 9", *yes, "--check", "sleep 99", keys=keys, stdin="y\n", code=1)
     assert Path("file.txt").read_text() == OLD
@@ -470,14 +462,9 @@ def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edi
 
 
 def test_a_new_version_that_no_place_takes_is_lost_with_the_reason(edit, monkeypatch):
-    def full(*arguments):
-        raise FileNotFoundError(2, "no room")
-
-    def refuse(*arguments):
-        raise StorageError("Refused.")
-
-    monkeypatch.setattr(module.tempfile, "mkdtemp", full)
-    monkeypatch.setattr(module.kept_versions, "write", refuse)
+    full, refused = FileNotFoundError(2, "no room"), StorageError("Refused.")
+    monkeypatch.setattr(module.tempfile, "mkdtemp", Mock(side_effect=full))
+    monkeypatch.setattr(module.kept_versions, "write", Mock(side_effect=refused))
     (message,) = edit("file.txt", "spell 9", "--yes", code=1).exception.args
     assert message == "Refused. The new version cannot be kept elsewhere either (no room)."
 
