@@ -241,14 +241,11 @@ def test_a_broken_edit_is_reported_first_and_written_unasked_only_by_force(edit,
     assert Path("a.py").read_text() == answer.rstrip("\n") + "\nLAST = 1\n"
 
 
-def test_the_end_of_a_part_that_is_left_out_unasked_is_not_written_unasked(edit):
+def test_an_end_left_out_unasked_is_not_written_of_a_part_and_put_back_of_a_file(edit):
     named = ("file.txt:3-9", "spell them", "--yes")
     done = edit(*named, answers=["line two\nline 3\nline 4"], code=1)
     assert "It leaves out lines 6 to 9." in str(done.exception)
     assert Path("file.txt").read_text() == OLD
-
-
-def test_the_end_of_a_file_that_is_left_out_unasked_is_put_back(edit):
     done = edit("file.txt", "spell 9", "--yes", answers=[NEW[: NEW.index("line 15")], ""])
     assert "Kept: lines 16 to 20, which it left out unasked." in done.stderr
     assert Path("file.txt").read_text() == f"{NEW}\n"
@@ -292,13 +289,6 @@ def test_to_insist_where_somebody_is_asked_is_a_usage_error(edit):
     assert not edit.requests
 
 
-def test_each_of_several_files_is_decided_on_its_own(edit):
-    Path("other.txt").write_text(OLD)
-    edit("file.txt", "other.txt", "spell 9", answers=[NEW, NEW], keys="ny")
-    assert Path("file.txt").read_text() == OLD
-    assert Path("other.txt").read_text() == f"{NEW}\n"
-
-
 PARTS = OLD.replace("line 2\n", "two\n2\n").replace("line 9\n", "nine\n")
 
 
@@ -340,7 +330,11 @@ def test_parts_above_what_was_changed_in_the_editor_are_not_guessed(edit, editor
     assert Path("file.txt").read_text() == "first\n" + OLD.replace("line 9\n", "nine\n")
 
 
-def test_a_fragment_keeps_no_other_file_from_being_written(edit):
+def test_each_of_several_files_is_decided_on_its_own_whether_one_is_a_fragment_or_refused(edit):
+    Path("other.txt").write_text(OLD)
+    edit("file.txt", "other.txt", "spell 9", answers=[NEW, NEW], keys="ny")
+    assert Path("file.txt").read_text() == OLD
+    assert Path("other.txt").read_text() == f"{NEW}\n"
     Path("other.txt").write_text(OLD)
     done = edit("file.txt", "other.txt", "spell 9", "--yes", answers=["", NEW], code=1)
     assert str(done.exception) == (
