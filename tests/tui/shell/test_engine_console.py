@@ -62,8 +62,12 @@ def press(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ctrl_c_raises_where_there_is_nothing_to_keep(console: EngineConsole) -> None:
+def test_ctrl_c_raises_where_there_is_nothing_to_keep_and_is_what_it_was_afterwards(
+    console: EngineConsole,
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
     with console.shown():
+        assert signal.getsignal(signal.SIGINT) != before
         engine = at_work(console, DONE)
         with pytest.raises(KeyboardInterrupt):
             press()
@@ -72,6 +76,7 @@ def test_ctrl_c_raises_where_there_is_nothing_to_keep(console: EngineConsole) ->
     assert raised.type is not Stopped
     assert not console.interrupted
     assert engine.closed
+    assert signal.getsignal(signal.SIGINT) == before
 
 
 def test_ctrl_c_stops_the_engine_and_a_second_one_does_not_wait(console: EngineConsole) -> None:
@@ -108,13 +113,6 @@ def test_models_are_called_what_the_chat_calls_them(console: EngineConsole, monk
     for fraction in (0.5, 1.0):
         console.show_waiting(Loading("target", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", fraction))
     assert printed == ["loading Qwen2.5 Coder 1.5B: 50%", "preparing Qwen2.5 Coder 1.5B"]
-
-
-def test_ctrl_c_is_what_it_was_afterwards(console: EngineConsole) -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with console.shown():
-        assert signal.getsignal(signal.SIGINT) != before
-    assert signal.getsignal(signal.SIGINT) == before
 
 
 @pytest.mark.parametrize(("error", "reports"), [(asyncio.CancelledError, 0), (OSError, 1)])
