@@ -18,6 +18,7 @@ from assistant.request import EngineArgs
 from assistant.serve import recent_answers
 from assistant.session import attachments
 from assistant.settings.settings import KEYS, Settings
+from assistant.tools.values import ToolSettings
 from models.native import model as native_model
 from models.native import repacked
 from tests import ROOT
@@ -225,6 +226,7 @@ def test_every_snippet_of_the_walk_through_the_decoding_library_runs_in_its_orde
         ("models.md", "Copies take at most 12 GB", repacked.LIMIT == 12 * 10**9),
         ("folders.md", "`about_seconds` (8)", Settings().about_seconds == 8),
         ("folders.md", "2,000 tokens", attachments.SHORT == 2_000),
+        ("tools.md", "rounds = 8 ", ToolSettings().rounds == 8),
         ("serving.md", "up to 512 MiB", serve.MEMORY == 512 << 20),
         ("serving.md", "next 24 tokens", infill.NEAR == 24),
         ("serving.md", "The 240 after those", infill.FAR == 240),
