@@ -188,8 +188,8 @@ def test_a_title_asked_between_two_turns_costs_the_conversation_nothing(calling:
 
 def program(language: str, port: int) -> str:
     """Return the manual's last program in a language, for a server that listens on a port."""
-    (*_, code) = re.findall(rf"^```{language}\n(.*?)^```$", MANUAL.read_text(), re.M | re.S)
-    return code.replace("8471", str(port))
+    codes = re.findall(rf"^```{language}\n(.*?)^```$", MANUAL.read_text(), re.M | re.S)
+    return str(codes[-1]).replace("8471", str(port))
 
 
 @pytest.mark.skipif(which("curl") is None, reason="needs curl")
