@@ -16,7 +16,7 @@ from assistant.engine import reply
 from assistant.prompt import infill
 from assistant.request import EngineArgs
 from assistant.serve import recent_answers
-from assistant.session import attachments
+from assistant.session import attachments, folder_retriever
 from assistant.settings.settings import KEYS, Settings
 from assistant.tools.values import ToolSettings
 from models.native import model as native_model
@@ -225,6 +225,7 @@ def test_every_snippet_of_the_walk_through_the_decoding_library_runs_in_its_orde
         ("privacy.md", "the last 200 files", kept_versions.MAX_VERSIONS == 200),
         ("models.md", "Copies take at most 12 GB", repacked.LIMIT == 12 * 10**9),
         ("folders.md", "`about_seconds` (8)", Settings().about_seconds == 8),
+        ("folders.md", "at\n  least two", folder_retriever.MIN_PASSAGES == 2),
         ("folders.md", "2,000 tokens", attachments.SHORT == 2_000),
         ("tools.md", "rounds = 8 ", ToolSettings().rounds == 8),
         ("serving.md", "up to 512 MiB", serve.MEMORY == 512 << 20),
