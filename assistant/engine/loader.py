@@ -196,11 +196,7 @@ class Loader:
         return source
 
     def _mapping(self, target: NativeModel, draft: NativeModel) -> VocabularyMapping:
-        """Return the mapping of the draft's vocabulary to the target's.
-
-        Raises:
-            ModelError: it lacks too many of the target's tokens.
-        """
+        """Map the draft's vocabulary to the target's; ModelError if it lacks too many tokens."""
         ours, theirs = target.weights.header, draft.weights.header
         if ours.vocabulary == theirs.vocabulary:
             return VocabularyMapping.by_number(target.n_vocab, draft.n_vocab)

@@ -110,11 +110,7 @@ def failed(error: SpecchatError) -> events.Failed:
 def _load(
     lane: Lane, request: Request, control: Control, emit: Callable[[Any], None], opened: ExitStack
 ) -> tuple[Assistant, events.Ready]:
-    """Load a lane's models.
-
-    Raises:
-        SpecchatError: they cannot be used, or nothing can propose to a lane that is to be SpS.
-    """
+    """Load a lane's models; SpecchatError if they are of no use, or SpS has nothing to propose."""
     if lane.mode == "ars":  # it uses no draft, and needs no costs
         setup = replace(lane.setup, draft=None, measure=False)
     else:

@@ -90,10 +90,8 @@ class Assistant:
         """Yield the events of one answer, `Prepared` first and `Finished` last.
 
         `control` may change the mode meanwhile, or stop the answer: the decoded tokens stay, and so
-        do the caches. All times are measured with `clock`.
-
-        Raises:
-            SpecchatError: the answer cannot begin, or cannot continue.
+        do the caches. All times are measured with `clock`. A `SpecchatError` says that the answer
+        cannot begin, or cannot continue.
         """
         requested_at = clock()
         prompt = self.prompt(request, control)
@@ -237,11 +235,7 @@ class Assistant:
                     prefill_draft(source, prefix, self.controller)
 
     def prompt(self, request: Request, control: Control) -> ChatPrompt:
-        """Return the prompt of a request, short enough to leave space for the answer.
-
-        Raises:
-            SpecchatError: it cannot be answered.
-        """
+        """Return the prompt of a request, with space for the answer; SpecchatError if none fits."""
         budget = request.prompt_budget(self.target.n_ctx)
         try:
             return self.chat.prompt(request, budget, control.cancel)

@@ -153,10 +153,8 @@ class ChatTokens:
         """Return the tokens of the prompt for the next answer.
 
         Earlier answers keep the tokens that they were decoded as, which are cached; tokenising
-        their text could give others. An answer at the end is left open, to be continued.
-
-        Raises:
-            ModelError: the vocabulary has no token for any of it.
+        their text could give others. An answer at the end is left open, to be continued. A
+        `ModelError` says that the vocabulary has no token for any of it.
         """
         if messages and messages[-1].role == "assistant":
             prefix = self._prefix(messages[-1], variables)

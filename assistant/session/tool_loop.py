@@ -162,8 +162,7 @@ class ToolLoop:
     def resolve_approval(self, decision: Decision) -> None:
         """Run or refuse the call that waits for approval; the tool may be approved for later.
 
-        Raises:
-            StorageError: the approval cannot be saved; the call runs anyway.
+        A `StorageError` says that the approval cannot be saved; the call runs anyway.
         """
         approval, conversation = self.pending, self._branch.conversation
         self.close_approval(decision)

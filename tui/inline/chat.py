@@ -83,11 +83,7 @@ class InlineChat:
         self._exit_code = 0
 
     async def run(self, prompt: _Prompt) -> int:
-        """Chat until the user leaves; return the exit code.
-
-        Raises:
-            SpecchatError: there is no usable model.
-        """
+        """Chat until the user leaves; return the exit code. SpecchatError if no model is usable."""
         self.prompt, store = prompt, self._store
         self.session.save_in(store)
         # The prompt must not be in the first line of a screen: when all of it from there on is
