@@ -69,8 +69,7 @@ def run(
                 results.append(failed(error))
                 continue
             # The mode of a lane is fixed; one cancel flag stops all of them.
-            lane_control = Control(lane.mode, lane.lookahead)
-            lane_control.cancel = control.cancel
+            lane_control = Control(lane.mode, lane.lookahead, control.cancel)
             request = replace(race.request, mode=lane.mode, lookahead=lane.lookahead)
             runners.append(Runner(number, assistant, request, lane_control))
         if not runners:
