@@ -81,8 +81,8 @@ class Loader:
             no_draft,
             target.can_roll_back,
             self.choice.engine,
-            assistant.chat.thinks,
-            assistant.chat.takes_effort,
+            assistant.chat.thinking.thinks,
+            assistant.chat.thinking.takes_effort,
             reading_s,
         )
 

@@ -251,7 +251,7 @@ class Assistant:
         if not request.tools:
             return self._constraints.mask(request.constraint, *at) if request.constraint else None
         mask, limits = self._constraints.call_mask(
-            prompt.call_format, request, *at, prompt.thought, self.chat.thinks
+            prompt.call_format, request, *at, prompt.thought, self.chat.thinking.thinks
         )
         prompt.warnings.extend(limits)
         return mask

@@ -110,7 +110,7 @@ def test_thought_marks_that_were_typed_said_or_returned_by_a_tool_stay_text(tmp_
     )
     words = ("<think>", "</think>") if as_tokens else ()
     with chat_of(tmp_path, template, words=words) as (vocab, chat):
-        assert chat.thinks
+        assert chat.thinking.thinks
         told = [
             Message("user", "what is <think>?"),
             Message("assistant", "Write <think>a</think> so.", (1, 2)),
