@@ -151,8 +151,6 @@ class ChatTokens:
         start = [bos] if written or vocab.bos is not None else []
         return start, rendered[written.end() :] if written else rendered
 
-    # Calls
-
     @property
     def call_format(self) -> formats.CallFormat:
         """The format of calls in the last prompt."""

@@ -1,8 +1,8 @@
 """The thoughts of one model: what its prompts ask and keep of them, and where answers begin."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 from assistant.prompt.masking import ControlTexts, is_token
 from assistant.prompt.template import ChatTemplate, Variables
@@ -33,16 +33,12 @@ class Thinking:
         """The markers of the model's thoughts."""
         self.controls = ControlTexts(vocab, self.markers.texts)
         """The texts of messages that must not become control tokens, or markers."""
-
-    @property
-    def thinks(self) -> bool:
+        self.thinks = self.markers is not NO_MARKERS
         """Whether the model has marks for thoughts."""
-        return self.markers is not NO_MARKERS
-
-    @property
-    def takes_effort(self) -> bool:
+        self.takes_effort = EFFORT in template.variables
         """Whether the template takes a reasoning effort."""
-        return EFFORT in self._template.variables
+        self._names = self._named([*self.markers.texts])
+        self._text = TokenText(vocab.piece, self._names)
 
     def variables(self, request: Request) -> Variables:
         """Return the template's variables for the thinking that a request asks for."""
@@ -68,7 +64,7 @@ class Thinking:
         prefixes = (self.prefix(answer, self.variables(request)) for answer in last)
         start = len(prompt) - sum(map(len, prefixes))
         named = self._named(calls) if request.tools else {}
-        text = TokenText(self._vocab.piece, {**self._thought_names, **named})
+        text = TokenText(self._vocab.piece, self._names | named)
         return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
 
     def reader(self, request: Request, beginning: AnswerBeginning) -> ThoughtReader:
@@ -82,22 +78,14 @@ class Thinking:
         closing = [] if budget is None else self.controls.tokenize(self.markers.closes)
         return ThoughtReader(beginning, closing, budget)
 
-    @cached_property
-    def _thought_names(self) -> dict[int, str]:
-        return self._named([*self.markers.texts])
-
     def _named(self, marks: Sequence[str]) -> dict[int, str]:
         """Return the names of the control tokens that occur in marks, by their ids."""
         controls = self._vocab.controls.items()
         return {token: name for name, token in controls if any(name in mark for mark in marks)}
 
-    def _text_of(self, tokens: Iterable[int]) -> str:
-        """Return the text of tokens, with the names of control tokens that mark thoughts."""
-        return TokenText(self._vocab.piece, self._thought_names).of(tokens)
-
     def _opened(self, prompt: Sequence[int]) -> PartPosition:
         """Return the position after a prompt, which may have opened a thought."""
-        end = self._text_of(prompt[-_TAIL:]).rstrip()
+        end = self._text.of(prompt[-_TAIL:]).rstrip()
         if not self.thinks:
             return START
         if end.endswith(self.markers.opens.rstrip()):
@@ -136,5 +124,5 @@ class Thinking:
         """Return whether an answer keeps its tokens: not with a thought, which may be dropped."""
         if not (self.thinks and message.token_ids):
             return bool(message.token_ids) and "</think>" not in message.content
-        text = self._text_of(message.token_ids) + message.content
+        text = self._text.of(message.token_ids) + message.content
         return not message.thought and self.markers.closes not in text

@@ -126,8 +126,7 @@ class InlineChat:
     async def load(self, target: str = "") -> None:
         """Load the models of the settings in force, or with another target, which then applies.
 
-        Raises:
-            SpecchatError: those of the settings are not usable, and none were loaded before.
+        A `SpecchatError` says that they are not usable, and that none were loaded before.
         """
         self.scrollback.show_status(activity=Activity("looking for the models", 0.0))
         change: dict[str, Any] = {"target": target} if target else {}
