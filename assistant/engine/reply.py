@@ -18,8 +18,9 @@ from assistant.decoding.sources.draft import Cascade, Source
 from assistant.decoding.sources.model import MODEL, ModelSource
 from assistant.decoding.sources.suffix import InfillSource, SuffixSource
 from assistant.decoding.warp import Warp, warp
-from assistant.engine.answer import AnswerBuilder, Figures
+from assistant.engine.answer import AnswerBuilder
 from assistant.engine.control import Control
+from assistant.engine.figures import Figures
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.rounds import PlannedRound, Rounds, prefill, prefill_draft
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned

@@ -131,8 +131,7 @@ class ChatTokens:
         written = [text for message in messages for text in message.texts]
         written += [text for tool in tools for text in tool.texts]
         masking = Masking(self.thinking.controls, [*written, self._vocab.template or ""])
-        rendered = self._rendered(messages, variables, tools, masking)
-        start, rest = self._start(rendered)
+        start, rest = self._start(self._rendered(messages, variables, tools, masking))
         tokens = [*start, *masking.tokenize(rest, messages)]
         if not tokens:
             raise ModelError("The model's vocabulary has no tokens for any of this text.")
