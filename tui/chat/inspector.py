@@ -92,11 +92,10 @@ class Inspector(ModalScreen[None]):
     def on_token_page_moved(self) -> None:
         """Show the facts about the token under the cursor."""
         if self._entries:
-            index = self._page.cursor
+            index, total = self._page.cursor, len(self._entries)
             size = Size(self._facts.line_width, self._facts.size.height)
             source = source_of(self._entries, index, self._passages)
-            entry, total = self._entries[index], len(self._entries)
-            self._facts.put(facts(entry, index + 1, total, size, source))
+            self._facts.put(facts(self._entries[index], index + 1, total, size, source))
 
 
 def source_of(entries: Sequence[InspectedToken], index: int, passages: Sequence[Attachment]) -> str:
