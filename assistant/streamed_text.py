@@ -91,7 +91,8 @@ class EncodedText(NamedTuple):
 def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     """Return the text of the file `name`; an incomplete character of cut data is dropped.
 
-    A `UsageError` says that it is not text; UTF-16 needs a byte order mark.
+    Raises:
+        UsageError: it is not text; UTF-16 needs a byte order mark.
     """
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
     encodings = [encoding]

@@ -102,8 +102,7 @@ def source_of(entries: Sequence[InspectedToken], index: int, passages: Sequence[
     """Return a sentence that names the passages a token may be copied from, or nothing."""
     if not passages or isinstance(entries[index].item, RejectedToken):
         return ""
-    items = (entry.item for entry in entries[: index + 1])
-    tokens = [item for item in items if not isinstance(item, RejectedToken)]
+    tokens = [e.item for e in entries[: index + 1] if not isinstance(e.item, RejectedToken)]
     sources = copied_from("".join(entry.text for entry in tokens), tokens[-1], passages)
     titles = " and ".join(one_line(entry.title) for entry in sources)
     return f"These words stand in {titles}." if sources else ""

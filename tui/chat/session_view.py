@@ -130,7 +130,8 @@ class SessionView:
         from assistant.edit.rewrite import proposed_by
 
         new = proposed_by(record, self.session.branch.records)
-        return new.name if new and os.path.isfile(expanded(new.name)) else ""
+        exists = new and os.path.isfile(expanded(new.name))
+        return new.name if new and exists else ""
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:
         self._clear_figures()
