@@ -82,7 +82,8 @@ class ChatTokens:
                 ) from None
             raise
         warnings = [*self.warnings(request)]  # before other conversations are rendered
-        beginning = self.thinking.beginning(request, tokens, self.call_format.texts)
+        calls = self.call_format.texts if request.tools else ()
+        beginning = self.thinking.beginning(request, tokens, calls)
         thoughts, dropped = self.thinking.reader(request, beginning), oversized + dropped
         is_open = beginning.markers is not NO_MARKERS and beginning.at.state == "start"
         may_think = is_open and request.thinking != "off"
@@ -97,9 +98,9 @@ class ChatTokens:
             self._vocab, prefix, infill, budget, request.prediction, self.suffix_tokens,
             self._far_suffix,
         )  # fmt: skip
-        call_format, context, tokens = self.call_format, prompt.context, prompt.tokens
-        beginning = self.thinking.beginning(request, tokens, call_format.texts)
+        beginning = self.thinking.beginning(request, tokens := prompt.tokens)
         thoughts = self.thinking.reader(request, beginning)
+        call_format, context = self.call_format, prompt.context
         return ChatPrompt(tokens, 0, [], beginning, thoughts, call_format, None, context)
 
     def _raw(self, messages: Sequence[Message]) -> list[int]:

@@ -55,16 +55,15 @@ class Thinking:
     ) -> AnswerBeginning:
         """Return where the answer to a prompt begins, and how its tokens are decoded.
 
-        Control tokens that mark thoughts are decoded to their names, and so are those in the texts
-        around `calls` if the request has tools.
+        Control tokens that mark thoughts are decoded to their names, and so are those in `calls`,
+        the texts around calls of tools.
         """
         if request.raw:
             return AnswerBeginning(TokenText(self._vocab.piece), start=len(prompt))
         last = request.messages[-1:] if request.continues else ()
         prefixes = (self.prefix(answer, self.variables(request)) for answer in last)
         start = len(prompt) - sum(map(len, prefixes))
-        named = self._named(calls) if request.tools else {}
-        text = TokenText(self._vocab.piece, self._names | named)
+        text = TokenText(self._vocab.piece, self._names | self._named(calls))
         return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
 
     def reader(self, request: Request, beginning: AnswerBeginning) -> ThoughtReader:
