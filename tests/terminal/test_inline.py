@@ -21,8 +21,9 @@ from tests.stored import ask, begin, end
 from tests.terminal.recording import customised
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, TINY, Terminal
 from tui.inline.chat import WELCOME
+from tui.inline.plain_terminal import PROMPT
 from tui.inline.program import is_vi
-from tui.inline.terminal import LONG_PASTE, PROMPT
+from tui.inline.terminal import LONG_PASTE
 from tui.safe import safe
 from tui.text.text_layout import TextLayout
 

@@ -12,7 +12,8 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Proposal
-from assistant.engine.answer import AnswerBuilder, Figures
+from assistant.engine.answer import AnswerBuilder
+from assistant.engine.figures import Figures
 from assistant.engine.rounds import prefill
 from assistant.events import Alternative, Finished, Origin, Prefilled, Stats, Stop, Tally
 from assistant.prompt.answer_text import AnswerText

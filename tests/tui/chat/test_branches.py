@@ -8,9 +8,10 @@ from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import characters
 from tui.chat.conversation.turn import Verb
-from tui.chat.inspector import Inspector, TokenPage
+from tui.chat.inspector import Inspector
 from tui.chat.panel import EXPLAINED
 from tui.chat.status import line
+from tui.chat.token_page import TokenPage
 from tui.text.text_view import TextView
 
 

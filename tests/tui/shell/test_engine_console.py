@@ -135,6 +135,7 @@ def test_ctrl_z_while_the_console_writes_is_no_error() -> None:
     """The signal is handled within the write of a buffer, which no other write may enter."""
     script = """
 import io, os, signal, sys
+from tui.app.signals import handled
 from tui.shell.engine_console import EngineConsole
 
 class Interrupted(io.RawIOBase):
@@ -150,7 +151,7 @@ os.environ["TERM"] = "xterm"
 sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted()), write_through=True)
 sys.stdin.isatty = lambda: True
 console = EngineConsole("waiting")
-with console._handle_signals():
+with handled({signal.SIGTSTP: console._pause}):
     console.console.show_cursor(False)
 print("written")
 """
