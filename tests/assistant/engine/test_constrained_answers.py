@@ -95,7 +95,10 @@ def test_a_continued_answer_completes_the_constraint(assistant):
         (Constraint("schema", "[]"), "it is not a JSON object"),
         (Constraint("schema", '{"type": "frog"}'), "frog"),
         (Constraint("schema", '{"type": "integer", "minimum": 5, "maximum": 3}'), "minimum"),
-        (Constraint("schema", '{"uniqueItems": true}'), 'cannot be enforced: ["uniqueItems"]'),
+        (
+            Constraint("schema", '{"format": "a", "uniqueItems": true}'),
+            'cannot be enforced: ["uniqueItems"]',
+        ),
         (Constraint("schema", '{"$ref": "#"}'), "nothing matches it"),
         (Constraint("schema", '{"$ref": "https://example.org/a.json"}'), "another file"),
         (Constraint("schema", '{"items":' * 5000 + "{}" + "}" * 5000), "cannot be used: "),
@@ -134,9 +137,10 @@ def test_an_unusable_constraint_is_refused_in_a_sentence(assistant, form, why):
         {"type": "object", "properties": {"const": {"default": 2**53 + 1}, "enum": {}}},
         {"type": "number", "multipleOf": 0.01},
         {"type": "integer", "multipleOf": 10**7},
+        {"type": "object", "properties": {"a": {"type": ["string", "null"], "format": "path"}}},
     ],
 )
-def test_integers_that_are_enforced_exactly_are_accepted(assistant, schema):
+def test_exact_integers_and_unknown_formats_are_accepted(assistant, schema):
     ask(assistant, Constraint("schema", json.dumps(schema)), max_tokens=1)
 
 
