@@ -178,7 +178,7 @@ def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionReques
         name = str(error).split()[0]
         param = name if name in _CompletionBody.__struct_fields__ else None
         raise ApiError(400, f"{error}.", "invalid_value", param) from error
-    streams, names_call = bool(wanted.stream), isinstance(wanted.tool_choice, chat.Function)
+    streams, names_call = bool(wanted.stream), _names_call(wanted)
     wants_usage = bool((wanted.stream_options or {}).get("include_usage"))
     read = notices.strict, tuple(notices.texts), adapted.limits
     return CompletionRequest(served, request, streams, wants_usage, names_call, *read)
@@ -222,10 +222,15 @@ def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Re
         constraint=_constraint(wanted),
         tools=tools,
         tool_choice=choice,
-        parallel_calls=wanted.parallel_tool_calls is not False,
+        # As in OpenAI's API, a function that is named is called once.
+        parallel_calls=wanted.parallel_tool_calls is not False and not _names_call(wanted),
         prediction=chat.text_of(wanted.prediction.content, "") if wanted.prediction else "",
         **dialect.without_nulls(given),
     )
+
+
+def _names_call(wanted: _CompletionBody) -> bool:
+    return isinstance(wanted.tool_choice, chat.Function)
 
 
 def _constraint(wanted: _CompletionBody) -> Constraint | None:
