@@ -71,10 +71,10 @@ class Session:
             if isinstance(error, MCPError) and error.error != _CLOSED:
                 return tool_result(f"The server refused: {error.message}", failed=True)
             raise ServerStopped(failure_reason(error, self._server)) from error
-        parts = [*map(_part, returned.content)]
-        if not parts and returned.structured_content is not None:
-            parts = [json.dumps(returned.structured_content, ensure_ascii=False)]
-        return tool_result("\n".join(parts), failed=returned.is_error)
+        text = "\n".join(map(_part, returned.content))
+        if not text and returned.structured_content is not None:
+            text = json.dumps(returned.structured_content, ensure_ascii=False)
+        return tool_result(text or "[empty]", failed=returned.is_error)
 
 
 class _BoundedText(TextReceiveStream):
@@ -209,7 +209,11 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
             return f"Nothing usable answers at {server.url} ({error})."
         case FileNotFoundError(filename=name):
             return f"There is no {name}. Install it, or correct command or cwd in config.toml."
-        case OSError() | ValueError() if not isinstance(error, ValidationError):
+        case ValidationError():
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            return f"It broke the protocol ({where}: {first['msg']})."
+        case OSError() | ValueError() | RuntimeError():
             return f"It cannot be started ({error})."
     return f"It broke the protocol ({type(error).__name__})."
 
