@@ -57,7 +57,7 @@ EFFORT, BUDGET = "reasoning_effort", "thinking_budget"
 _TAIL = 24  # last tokens of a prompt; an opening marker has at most 18 besides blanks
 
 NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
-NO_TOOLS = "This model's chat template has no tools; they are described in words."
+NO_TOOLS = "This model's chat template has no known form of tools; words describe them."
 NO_EFFORT = "This model has no effort setting; yours is ignored."
 
 
@@ -330,15 +330,17 @@ class ChatTokens:
 
     def _prefix(self, answer: Message, variables: Variables) -> Sequence[int]:
         """Return the tokens of the answer at the end of a conversation, to be continued."""
-        if answer.token_ids or not (self.thinks and answer.thought):
-            return answer.token_ids or self._vocab.tokenize(answer.content)
+        content, thought, marks = answer.content, answer.thought, self.markers
+        has_marks = not thought and (marks.opens.rstrip() in content or marks.closes in content)
+        if answer.token_ids or not self.thinks or has_marks:
+            return answer.token_ids or self._vocab.tokenize(content)
         prompt = self.template.render([Message("user", "?")], variables)
-        opened = prompt.rstrip().endswith(self.markers.opens.rstrip())
-        prefix = [*([] if opened else self._plain(self.markers.opens))]
-        prefix += self._vocab.tokenize(answer.thought)
-        if answer.content:
-            prefix += self._plain(self.markers.closes)
-            prefix += self._vocab.tokenize(f"\n\n{answer.content}")
+        opened = prompt.rstrip().endswith(marks.opens.rstrip())
+        prefix = self._plain(marks.opens) if thought and not opened else []
+        prefix += self._vocab.tokenize(thought)
+        if content:
+            prefix += self._plain(marks.closes + marks.gap if thought or opened else marks.answers)
+            prefix += self._vocab.tokenize(content)
         return prefix
 
     def _with_thought(self, message: Message) -> Message:
