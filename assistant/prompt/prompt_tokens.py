@@ -258,12 +258,19 @@ class ChatTokens:
     def variables(self, request: Request) -> Variables:
         """Return the template's variables for the thinking that a request asks for."""
         wanted: dict[str, object] = {}
-        if request.thinking != "auto":
-            wanted |= dict.fromkeys(SWITCHES, request.thinking == "on")
-        tokens = 0 if request.thinking == "off" else request.thinking_budget
+        is_off = self._is_switched_off(request)
+        if is_off or request.thinking != "auto":
+            wanted |= dict.fromkeys(SWITCHES, not is_off)
+        tokens = 0 if is_off else request.thinking_budget
         wanted |= {BUDGET: tokens, EFFORT: request.effort}
         known = self.template.variables
         return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
+
+    def _is_switched_off(self, request: Request) -> bool:
+        """Return whether the template ends thinking: not that of an answer which has begun to."""
+        has_begun = request.continues and request.messages[-1].thought
+        has_switch = self.template.variables & {*SWITCHES, BUDGET}
+        return request.thinking == "off" and bool(has_switch) and not has_begun
 
     def warnings(self, request: Request) -> Iterator[str]:
         """Yield a sentence for each part of a request that cannot be honoured."""
@@ -294,11 +301,11 @@ class ChatTokens:
     def thoughts(self, request: Request, beginning: AnswerBeginning) -> ThoughtReader:
         """Return the reader of an answer's thoughts, with the request's budget.
 
-        If thinking is off and the template has no switch for it, the budget is 0.
+        If thinking is off and the template does not switch it off, the budget is 0.
         """
         budget = request.thinking_budget
         if request.thinking == "off":
-            budget = None if self.template.variables & {*SWITCHES, BUDGET} else 0
+            budget = None if self._is_switched_off(request) else 0
         closing = [] if budget is None else self._plain(self.markers.closes)
         return ThoughtReader(beginning, closing, budget)
 

@@ -313,11 +313,11 @@ def test_a_continued_answer_begins_where_it_stopped(template):
         tokens_, request = prompt(goes_on, ASKED, cut)
         assert text(goes_on, tokens_).endswith("<think>" + "\n" * (template is R1) + "Hm.")
         for wish in ({"thinking_budget": 3}, {"thinking_budget": 1}, {"thinking": "off"}):
-            thoughts = thoughts_of(goes_on, Request(request.messages, **wish), tokens_)
-            assert thoughts.state(tokens_).at.state == "thought"
-            has_switch = template is QWEN and "thinking" in wish
-            # what it thought before counts
-            assert thoughts.forced(tokens_) == (None if has_switch else ord("<"))
+            again, request = prompt(goes_on, ASKED, cut, **wish)
+            thoughts = thoughts_of(goes_on, request, again)
+            assert again == tokens_
+            assert thoughts.state(again).at.state == "thought"
+            assert thoughts.forced(again) == ord("<")  # what it thought before counts
     for thought in ("Hm.", ""):
         tokens_, request = prompt(goes_on, ASKED, Message("assistant", "Yes", (), thought))
         closed = bool(thought) or template is R1
