@@ -88,8 +88,9 @@ def with_tools(line: str) -> str:
     path = config_path()
     before = read(path).tools
     text = path.read_text("utf-8-sig") if path.is_file() else ""
-    with_more = _with_folder if is_folder(line) else _with_server
-    after = with_more(text, line, before)
+    is_path = line.strip().startswith(("/", "~", "."))
+    is_folder = is_path and not os.path.isfile(expand_path(line.split()[0]))
+    after = (_with_folder if is_folder else _with_server)(text, line, before)
     tools = parse_config(after, path).tools
     entries = len(before.folders) + len(before.servers)
     if len(tools.folders) + len(tools.servers) != entries + 1:
@@ -101,12 +102,6 @@ def add_tools(line: str) -> None:
     """Write the file with more tools; a `UsageError` says why that is not possible."""
     with raising(UsageError, f"{config_path()} cannot be written"):
         write_private(config_path(), with_tools(line))
-
-
-def is_folder(line: str) -> bool:
-    """Return whether a text names a folder, and not a command or an address."""
-    is_path = line.strip().startswith(("/", "~", "."))
-    return is_path and not os.path.isfile(expand_path(line.split()[0]))
 
 
 def _with_folder(text: str, line: str, before: ToolSettings) -> str:

@@ -32,7 +32,6 @@ INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others
 # The package's error for a closed connection; servers use the same code for their own errors.
 _CLOSED = types.ErrorData(code=types.CONNECTION_CLOSED, message="Connection closed")
 _TOO_LONG = f"it sent a message of more than {LONGEST_MESSAGE // 1_000_000} MB"
-_UNKNOWN = "It refused access (HTTP 401). Check its headers in config.toml."
 for _name in ("mcp", "client"):  # or the package would log to the screen
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
@@ -74,7 +73,7 @@ class Session:
         text = "\n".join(map(_part, returned.content))
         if not text and returned.structured_content is not None:
             text = json.dumps(returned.structured_content, ensure_ascii=False)
-        return tool_result(text or "[empty]", failed=returned.is_error)
+        return tool_result(text, failed=returned.is_error)
 
 
 class _BoundedText(TextReceiveStream):
@@ -191,7 +190,7 @@ class _Headers(httpx2.Auth):
             request.headers.update(self._server.headers)
         response = yield request
         if response.status_code == 401:
-            raise ServerStopped(_UNKNOWN)
+            raise ServerStopped("It refused access (HTTP 401). Check its headers in config.toml.")
 
 
 def failure_reason(error: BaseException, server: ServerSettings) -> str:

@@ -80,7 +80,7 @@ class Untyped(Server):
 
 class Failing(Server):
     def call(self):
-        return {"content": [], "isError": True}
+        return text_result("no such thing", isError=True)
 
 
 class Parts(Server):

@@ -27,7 +27,7 @@ async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts()
     assert (await call(tools)).text == "a text\n[image, left out]\na note"
     assert (await call(tools, "odd__other")).text == '{"degrees": 20}'
     failed = await call(tools, "a__go")
-    assert (failed.text, failed.state) == ("[empty]", "failed")
+    assert (failed.text, failed.state) == ("no such thing", "failed")
     await tools.close()
     assert (report(tools).state, report(tools).tools) == ("off", ())
 
@@ -66,7 +66,7 @@ async def test_an_approval_is_for_a_command_and_all_that_its_server_says():
 )
 async def test_a_server_that_cannot_be_used_is_reported_and_the_others_go_on(server, problem):
     async with opened(odd("Failing"), server) as tools:
-        assert (await call(tools)).text == "[empty]"
+        assert (await call(tools)).text == "no such thing"
         assert report(tools).state == "failed"
         assert problem in report(tools).reason
 
