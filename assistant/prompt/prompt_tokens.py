@@ -258,19 +258,14 @@ class ChatTokens:
     def variables(self, request: Request) -> Variables:
         """Return the template's variables for the thinking that a request asks for."""
         wanted: dict[str, object] = {}
-        is_off = self._is_switched_off(request)
-        if is_off or request.thinking != "auto":
+        has_begun = request.continues and request.messages[-1].thought  # to think, and goes on
+        is_off = request.thinking == "off" and not has_begun
+        if request.thinking != "auto":
             wanted |= dict.fromkeys(SWITCHES, not is_off)
         tokens = 0 if is_off else request.thinking_budget
         wanted |= {BUDGET: tokens, EFFORT: request.effort}
         known = self.template.variables
         return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
-
-    def _is_switched_off(self, request: Request) -> bool:
-        """Return whether the template ends thinking: not that of an answer which has begun to."""
-        has_begun = request.continues and request.messages[-1].thought
-        has_switch = self.template.variables & {*SWITCHES, BUDGET}
-        return request.thinking == "off" and bool(has_switch) and not has_begun
 
     def warnings(self, request: Request) -> Iterator[str]:
         """Yield a sentence for each part of a request that cannot be honoured."""
@@ -305,7 +300,8 @@ class ChatTokens:
         """
         budget = request.thinking_budget
         if request.thinking == "off":
-            budget = None if self._is_switched_off(request) else 0
+            is_switched_off = False in self.variables(request).values()  # as is a budget of 0
+            budget = None if is_switched_off else 0
         closing = [] if budget is None else self._plain(self.markers.closes)
         return ThoughtReader(beginning, closing, budget)
 
