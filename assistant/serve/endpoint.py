@@ -87,6 +87,7 @@ class Endpoint:
         self._app = Starlette(
             routes=[Mount("/v1", routes=routes), *routes], exception_handlers=handlers
         )
+        self._app.router.redirect_slashes = False  # `__call__` removes them
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and report the exchange when it has ended."""
