@@ -99,17 +99,17 @@ async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder
 
 
 async def test_folders_elsewhere_are_entered(folder, tmp_path, monkeypatch) -> None:
-    (tmp_path / "else" / "where").mkdir(parents=True)
-    (tmp_path / "else" / "where" / "far.txt").write_text("far")
+    (tmp_path / "else" / "w here").mkdir(parents=True)
+    (tmp_path / "else" / "w here" / "far.txt").write_text("far")
     monkeypatch.setenv("HOME", str(tmp_path / "else"))
     for start, folder in ((f"{tmp_path}/el", f"{tmp_path}/else/"), ("~", "~/")):
         async with at_the_prompt() as typist:
             await typist.pick(start)
             await typist.pick_again(folder)
-            await typist.pick_again(f"{folder}where/")
+            await typist.pick_again(f"{folder}w here/")
             await typist.pilot.press("enter")
             await typist.until(lambda: typist.prompt.attachments)
-            assert typist.prompt.attachments == (Attachment(f"{folder}where/far.txt", "far"),)
+            assert typist.prompt.attachments == (Attachment(f"{folder}w here/far.txt", "far"),)
 
 
 async def test_a_prompt_sent_at_once_waits_for_the_file(folder: Path) -> None:

@@ -40,9 +40,11 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("typed", "name"), [("notes/", "notes/"), ("./notes/", "./notes/"), ("notes", "notes/")]
+    ("typed", "name"),
+    [("notes/", "notes/"), ("./notes/", "./notes/"), ("notes", "notes/"), ("My old", "My old/")],
 )
 async def test_a_folder_that_is_typed_is_attached_itself(typed: str, name: str) -> None:
+    Path(name).mkdir(exist_ok=True)
     async with at_the_prompt() as typist:
         await typist.pick(typed)
         await typist.pilot.press("enter")

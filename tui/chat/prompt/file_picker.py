@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from textual.widgets.option_list import Option
 from textual.widgets.text_area import Location
 
 from models.files.places import expanded
-from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, ranked
+from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_begun, is_path, ranked
 from tui.safe import one_line, safe
 
 SHOWN = 50
@@ -203,7 +204,7 @@ class Mention:
             return
         (row, column), end = self._at, self._area.selection.end
         typed = self._area.document.get_line(row)[column : end[1]] if end[0] == row else ""
-        if not typed.startswith("@") or any(letter.isspace() for letter in typed):
+        if not typed.startswith("@") or (re.search(r"\s", typed) and not is_begun(typed[1:])):
             self._close()
         else:
             self._picker.search(typed[1:])

@@ -56,6 +56,13 @@ def is_path(typed: str) -> bool:
     return typed.startswith(("/", "~", "./", "../"))
 
 
+def is_begun(typed: str) -> bool:
+    """Return whether the name of a file or folder begins with what was typed."""
+    folder, slash, last = typed.lower().rpartition("/")
+    names = entries(typed[: len(folder + slash)])
+    return not last or any(name.lower().startswith(last) for name in names)
+
+
 def entries(folder: str) -> tuple[str, ...]:
     """Return the names in a folder: folders first, with a slash at the end, hidden names last."""
     try:
