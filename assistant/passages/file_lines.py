@@ -60,9 +60,12 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
                 raise UnsupportedFile(f"holds more than {TEXT_MB} MB of text")
     except UnsupportedFile:
         raise
+    except UsageError as error:
+        raise UnsupportedFile("is not text in a known encoding") from error
     except Exception as error:  # each reader has many of its own
-        is_text = not isinstance(error, UsageError)
-        raise UnsupportedFile(f"is malformed: {error}" if is_text else "is not text") from error
+        is_locked = "password" in str(error)
+        why = "needs a password" if is_locked else f"is malformed: {error}"
+        raise UnsupportedFile(why) from error
     if not size and kind in DOCUMENTS:
         raise UnsupportedFile("holds no text; it may be scanned")
     return result

@@ -156,18 +156,21 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
     (folder / "broken.docx").write_bytes(b"PK no")
     (folder / "broken.pdf").write_bytes(pdf("x").replace(b"obj", b"bjo"))
     (folder / "scanned.pdf").write_bytes(pdf(""))
+    key = b"R/ID[<00>]/Encrypt<</Filter/Standard/V 1/R 2/P 0/O(%b)/U(%b)>>>>\nstart"
+    locked = pdf("x").replace(b"R>>\nstart", key % (b"o" * 32, b"u" * 32))
+    (folder / "locked.pdf").write_bytes(locked)
     index = indexed(folder, cache)
     assert names(index, "zebra") == ["fine.txt"]
     assert index.state[:2] == (1, 1)
     link, nothing = "is a link out of the folder.", "is neither a file nor a folder."
     assert {name: f"{why.split(':')[0].rstrip('.')}." for name, why in odd(index).items()} == {
         "out": link, "file_out": link, "pipe.txt": nothing, "socket": nothing,
-        "picture.png": "is not text.", "huge.txt": "is larger than 8 MB.",
+        "picture.png": "is not text in a known encoding.", "huge.txt": "is larger than 8 MB.",
         "zebra\ufffd.txt": "has a name that is not UTF-8.",
         "folder\ufffd": "has a name that is not UTF-8.",
         "bomb.docx": "is larger than 32 MB when it is unpacked.",
         "laughs.docx": "is malformed.", "broken.docx": "is malformed.",
-        "broken.pdf": "is malformed.",
+        "broken.pdf": "is malformed.", "locked.pdf": "needs a password.",
         "scanned.pdf": "holds no text; it may be scanned.",
     }  # fmt: skip
 
