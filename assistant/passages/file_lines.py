@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from email import message_from_bytes, policy
+from email.message import EmailMessage
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,6 +16,7 @@ from zipfile import ZipFile
 from assistant.edit import text_file
 from assistant.passages import words
 from assistant.passages.splitting import Passage, TextLine, split
+from assistant.session.attachments import DOCUMENTS as EXTRACTED
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
@@ -25,6 +27,7 @@ _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line end
 _BROKEN = re.compile("(?<=[a-zß-ɏα-ωа-џ])\ufffe(?=[a-zß-ɏα-ωа-џ])")
 _MARKUP = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_ASIDE = re.compile(r"word/(?:(?:foot|end)notes|header\d*|footer\d*)\.xml")
 _BOX, _PARAGRAPH = f"{_WORD}txbxContent", f"{_WORD}p"
 _TEXTS = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}noBreakHyphen": "-"}
 
@@ -150,15 +153,20 @@ def _pdf(data: bytes) -> Iterator[TextLine]:
 
 
 def _docx(data: bytes) -> Iterator[TextLine]:
-    with ZipFile(io.BytesIO(data)) as archive, archive.open("word/document.xml") as file:
-        xml = file.read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold very much
-    if len(xml) > UNPACKED_MB * 1_000_000:
-        raise UnsupportedFile(f"is larger than {UNPACKED_MB} MB when it is unpacked")
-    root = ElementTree.fromstring(xml)
-    boxes = [*root.iter(f"{_MARKUP}AlternateContent")]
-    for box in boxes:  # each has its text once more for old programs
-        box[:] = box.findall(f"{_MARKUP}Choice")
-    yield from map(TextLine._make, enumerate(_blocks(root), 1))
+    """Yield the lines of a document, then those of its notes, headers and footers, each once."""
+    texts = list[str]()
+    with ZipFile(io.BytesIO(data)) as archive:
+        for name in ("word/document.xml", *filter(_ASIDE.fullmatch, archive.namelist())):
+            with archive.open(name) as file:
+                xml = file.read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold very much
+            if len(xml) > UNPACKED_MB * 1_000_000:
+                raise UnsupportedFile(f"is larger than {UNPACKED_MB} MB when it is unpacked")
+            root = ElementTree.fromstring(xml)
+            for box in [*root.iter(f"{_MARKUP}AlternateContent")]:
+                box[:] = box.findall(f"{_MARKUP}Choice")  # without its text for old programs
+            lines = "\n".join(_blocks(root)).split("\n")
+            texts += [line for line in lines if line not in texts] if texts else lines
+    yield from map(TextLine._make, enumerate(texts, 1))
 
 
 def _blocks(parent: ElementTree.Element) -> Iterator[str]:
@@ -200,22 +208,32 @@ def _notebook(data: bytes) -> Iterator[TextLine]:
 
 
 def _mail(data: bytes) -> Iterator[TextLine]:
-    """Yield the subject of a message, its people and its text, without what is attached."""
     message = message_from_bytes(data, policy=policy.default)
-    lines = [f"# {message['Subject'] or ''}"]
-    lines += [f"{key}: {message[key]}" for key in ("From", "To", "Date") if message[key]]
-    body = message.get_body(("plain", "html"))
-    if body is not None:  # it is false without headers of its own
-        read = _html if body.get_content_subtype() == "html" else _text
-        lines += ["", *(line.text for line in read(body.get_content().encode()))]
-    yield from map(TextLine._make, enumerate(lines, 1))
+    yield from map(TextLine._make, enumerate(_letter(message), 1))
+
+
+def _letter(message: EmailMessage) -> Iterator[str]:
+    """Yield the subject of a message, its people, its texts, and the names of attached files."""
+    yield f"# {message['Subject'] or ''}"
+    yield from (f"{key}: {message[key]}" for key in ("From", "To", "Date") if message[key])
+    for part in (message.get_body(("plain", "html")), *message.iter_attachments()):
+        if part is None:  # it is false without headers of its own
+            continue
+        yield ""
+        if part.get_content_type() == "message/rfc822":  # it was forwarded
+            yield from _letter(part.get_content())
+        elif name := part.get_filename():
+            yield f"Attached: {name}"
+        elif part.get_content_maintype() == "text":
+            read = _html if part.get_content_subtype() == "html" else _text
+            yield from (line.text for line in read(part.get_content().encode()))
 
 
 READERS: dict[str, Callable[[bytes], Iterator[TextLine]]] = {
     ".html": _html, ".htm": _html, ".pdf": _pdf, ".docx": _docx, ".eml": _mail, ".ipynb": _notebook,
 }  # fmt: skip
 """By the suffix of a file; all else is text."""
-DOCUMENTS = (".pdf", ".docx", ".ipynb")
+DOCUMENTS = (*EXTRACTED, ".ipynb")
 HEADED = (".md", ".markdown", *READERS)
 """The kinds of files in which lines that begin with # are headings."""
 TABLES = (".csv", ".tsv")

@@ -36,13 +36,15 @@ def pdf(*pages: str) -> bytes:
 
 
 def docx(text: str) -> bytes:
-    """A docx of lines: `! ` a title, `# ` headings, `|` rows of tables, `[box]` text boxes."""
-    body, row = "", re.compile(r"(?:<w:p>\|.*?\|</w:p>)+")
+    """A docx: `! ` a title, `# ` headings, `|` rows of tables, `[box]` text boxes, `[note]`."""
+    body, notes, row = "", "", re.compile(r"(?:<w:p>\|.*?\|</w:p>)+")
     styles = {"!": "Title", "#": "Heading1", "##": "Heading2"}
     for line in text.splitlines():
         mark, _, rest = line.partition(" ")
         if mark in styles:
             body += f'<w:p><w:pPr><w:pStyle w:val="{styles[mark]}"/></w:pPr>{_run(rest)}</w:p>'
+        elif mark == "[note]":
+            notes += f"<w:p>{_run(rest)}</w:p>"
         elif mark == "[box]":
             box = f"<w:txbxContent><w:p>{_run(rest)}</w:p></w:txbxContent>"
             body += (
@@ -51,7 +53,8 @@ def docx(text: str) -> bytes:
             )
         else:
             body += f"<w:p>{line if mark == '|' else _run(line)}</w:p>"
-    return _document(row.sub(lambda rows: f"<w:tbl>{_rows(rows[0])}</w:tbl>", body))
+    body = row.sub(lambda rows: f"<w:tbl>{_rows(rows[0])}</w:tbl>", body)
+    return zipped(_document(body), _document(notes))
 
 
 def _rows(rows: str) -> str:
@@ -62,6 +65,7 @@ def _rows(rows: str) -> str:
 
 def _run(text: str) -> str:
     text = text.replace("\u2011", "</w:t><w:noBreakHyphen/><w:t>")
+    text = text.replace("<br>", "</w:t><w:br/><w:t>")
     return f"<w:r><w:t>{text}</w:t></w:r>".replace("\u00ad", "</w:t><w:softHyphen/><w:t>")
 
 
@@ -69,7 +73,7 @@ def _document(body: str) -> bytes:
     space = (
         f'xmlns:w="{_SPACE}" xmlns:m="http://schemas.openxmlformats.org/markup-compatibility/2006"'
     )
-    return zipped(f"<w:document {space}><w:body>{body}</w:body></w:document>".encode())
+    return f"<w:document {space}><w:body>{body}</w:body></w:document>".encode()
 
 
 def notebook(text: str) -> bytes:
@@ -91,9 +95,10 @@ def notebook(text: str) -> bytes:
     return json.dumps({"cells": cells, "nbformat": 4}).encode()
 
 
-def zipped(document: bytes) -> bytes:
+def zipped(document: bytes, notes: bytes = b"<none/>") -> bytes:
     """A zip archive with what a docx holds its text in."""
     file = io.BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("word/footnotes.xml", notes)
         archive.writestr("word/document.xml", document)
     return file.getvalue()

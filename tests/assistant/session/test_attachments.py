@@ -57,6 +57,8 @@ def test_files_are_read_as_text_without_its_last_line_ends(folder, data, text) -
 def test_a_document_is_read_as_the_text_of_its_pages(folder: Path) -> None:
     (folder / "a.PDF").write_bytes(pdf("The rent is 830 euros.", "", "The key hangs there."))
     assert read(Path("a.PDF")).text == "The rent is 830 euros.\n\f\fThe key hangs there."
+    (folder / "m.eml").write_text("Content-Transfer-Encoding: base64\n\naGk=")
+    assert read(Path("m.eml")).text == "# \n\nhi"
     (folder / "b.docx").write_bytes(docx("# Garden\nWater the roses."))
     assert read(Path("b.docx"), "./b.docx") == Attachment("./b.docx", "# Garden\nWater the roses.")
 

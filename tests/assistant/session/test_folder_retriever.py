@@ -185,7 +185,7 @@ async def test_a_question_waits_for_its_folder_and_can_be_replaced(is_read: asyn
 
 
 CALM = "The wind is weak in the morning, and it turns at noon.\n" * 12
-ASKED = Attachment("air.md", f"# Air\n\n{BIRDS}{CALM}\n# Sea\n\n{FISH * 30}").by_passages
+ASKED = Attachment("air.md", f"# Air\r\r{BIRDS}{CALM}\n# Sea\n\n{FISH * 30}").by_passages
 
 
 async def test_a_text_is_asked_by_its_passages_which_keep_their_lines() -> None:
