@@ -210,11 +210,13 @@ async def test_passages_of_a_pdf_have_its_pages() -> None:
     assert content.startswith("[1] air.pdf:2-3:\n```\n")  # it would be lines 13 to 38
 
 
-async def test_a_text_and_a_folder_are_searched_together() -> None:
+async def test_a_text_and_folders_are_searched_together_each_passage_once(notes: Path) -> None:
     made = stage(n_ctx=8192)
-    content = await ask(made, "Where are zeppelins moored?", NOTES, ASKED)
+    again = Attachment(f"{notes}/", "")
+    content = await ask(made, "Where are zeppelins moored?", again, NOTES, ASKED)
     assert "] notes/air.md:1" in content
     assert "] air.md:1" in content
+    assert content.count(BIRDS) == 2
 
 
 @pytest.mark.parametrize("n_ctx", [8192, 500])
