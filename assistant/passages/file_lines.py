@@ -20,6 +20,7 @@ from assistant.session.attachments import DOCUMENTS as EXTRACTED
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
+SCANNED = "(This page is a picture; its text cannot be read.)"
 _DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+")  # a picture within a text
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
 _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line ends within tables
@@ -45,7 +46,7 @@ def content(descriptor: int, kind: str) -> bytes:
     while part := os.read(descriptor, before.st_size + 1 - len(data)):
         data += part
     after = os.fstat(descriptor)
-    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+    if (len(data), before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise UnsupportedFile("changes while it is read")
     return data
 
@@ -58,7 +59,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
             text = _DATA.sub("", re.sub("\u00ad$", "-", line.text))  # the hyphen shows there
             text = plain(text)
             result.append(line._replace(text=text))
-            size += len(text)
+            size += len(text) * (text != SCANNED)
             if size > TEXT_MB * 1_000_000:
                 raise UnsupportedFile(f"holds more than {TEXT_MB} MB of text")
     except UnsupportedFile:
@@ -148,6 +149,8 @@ def _pdf(data: bytes) -> Iterator[TextLine]:
     with pypdfium2.PdfDocument(data) as document:
         for number, page in enumerate(document, 1):
             text = _BROKEN.sub("", page.get_textpage().get_text_range()).replace("\ufffe", "-")
+            if not text.strip() and any(page.get_objects([pypdfium2.raw.FPDF_PAGEOBJ_IMAGE])):
+                text = SCANNED
             yield from (TextLine(number, line) for line in (*text.splitlines(), ""))
             page.close()
 

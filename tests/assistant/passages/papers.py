@@ -10,13 +10,15 @@ _SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
 def pdf(*pages: str) -> bytes:
-    """A PDF with these texts on its pages; a form feed begins a column."""
+    """A PDF with these texts on its pages; a form feed begins a column, `[scan]` is a picture."""
     objects = ["<</Type/Catalog/Pages 2 0 R>>"]
     kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
     objects.append(f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>")
     objects.append("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
     for at, text in enumerate(pages):
         drawn = ""
+        if text == "[scan]":
+            drawn, text = "q 9 0 0 9 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q ", ""
         for column, part in enumerate(text.split("\f")):
             lines = "".join(f"({line}) Tj T* " for line in part.split("\n"))
             drawn += f"BT /F1 12 Tf 14 TL {50 + 270 * column} 700 Td {lines}ET "

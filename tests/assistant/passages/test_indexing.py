@@ -155,7 +155,7 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
     (folder / "laughs.docx").write_bytes(zipped(laughs()))
     (folder / "broken.docx").write_bytes(b"PK no")
     (folder / "broken.pdf").write_bytes(pdf("x").replace(b"obj", b"bjo"))
-    (folder / "scanned.pdf").write_bytes(pdf(""))
+    (folder / "scanned.pdf").write_bytes(pdf("[scan]"))
     key = b"R/ID[<00>]/Encrypt<</Filter/Standard/V 1/R 2/P 0/O(%b)/U(%b)>>>>\nstart"
     locked = pdf("x").replace(b"R>>\nstart", key % (b"o" * 32, b"u" * 32))
     (folder / "locked.pdf").write_bytes(locked)
@@ -189,6 +189,7 @@ def test_a_file_that_may_not_be_read_is_named(folder, cache):
 
 def test_a_file_that_grows_while_it_is_read_is_named(folder, monkeypatch):
     (folder / "a.txt").write_text("zebra")
+    (folder / "none").touch()
 
     def read(descriptor, size, real=os.read):
         with (folder / "a.txt").open("a") as file:
@@ -200,6 +201,11 @@ def test_a_file_that_grows_while_it_is_read_is_named(folder, monkeypatch):
         with pytest.raises(file_lines.UnsupportedFile, match="changes while it is read"):
             file_lines.content(descriptor, ".txt")
         assert (folder / "a.txt").stat().st_size == 13  # it was not read for as long as it grew
+        monkeypatch.setattr(
+            file_lines.os, "fstat", lambda _: os.stat(folder / "none")
+        )  # as in /proc
+        with pytest.raises(file_lines.UnsupportedFile, match="changes while it is read"):
+            file_lines.content(descriptor, ".txt")
 
 
 def test_more_files_than_are_looked_at_are_named_once(folder, monkeypatch):
