@@ -67,8 +67,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     except UsageError as error:
         raise UnsupportedFile("is not text in a known encoding") from error
     except Exception as error:  # each reader has many of its own
-        is_locked = "password" in str(error)
-        why = "needs a password" if is_locked else f"is malformed: {error}"
+        why = "needs a password" if "password" in str(error) else f"is malformed: {error}"
         raise UnsupportedFile(why) from error
     if not size and kind in DOCUMENTS:
         raise UnsupportedFile("holds no text; it may be scanned")
@@ -81,8 +80,8 @@ def separator(name: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text in composed letters, without invisible characters."""
-    return unicodedata.normalize("NFC", text).translate(words.PLAIN)
+    """Return a text in composed letters, without carriage returns and invisible characters."""
+    return unicodedata.normalize("NFC", text_file.END.sub("\n", text)).translate(words.PLAIN)
 
 
 def passages(path: str, lines: Sequence[TextLine]) -> tuple[Iterator[Passage], str]:
@@ -160,8 +159,7 @@ def _docx(data: bytes) -> Iterator[TextLine]:
     texts = list[str]()
     with ZipFile(io.BytesIO(data)) as archive:
         for name in ("word/document.xml", *filter(_ASIDE.fullmatch, archive.namelist())):
-            with archive.open(name) as file:
-                xml = file.read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold very much
+            xml = archive.open(name).read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold much
             if len(xml) > UNPACKED_MB * 1_000_000:
                 raise UnsupportedFile(f"is larger than {UNPACKED_MB} MB when it is unpacked")
             root = ElementTree.fromstring(xml)
@@ -219,9 +217,8 @@ def _letter(message: EmailMessage) -> Iterator[str]:
     """Yield the subject of a message, its people, its texts, and the names of attached files."""
     yield f"# {message['Subject'] or ''}"
     yield from (f"{key}: {message[key]}" for key in ("From", "To", "Date") if message[key])
-    for part in (message.get_body(("plain", "html")), *message.iter_attachments()):
-        if part is None:  # it is false without headers of its own
-            continue
+    parts = message.get_body(("plain", "html")), *message.iter_attachments()
+    for part in (part for part in parts if part is not None):  # one without headers is false
         yield ""
         if part.get_content_type() == "message/rfc822":  # it was forwarded
             yield from _letter(part.get_content())

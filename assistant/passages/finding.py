@@ -176,9 +176,10 @@ def find(
     limit: int,
 ) -> Hits:
     """Return the passages that fit a question; the arguments are those of `FolderIndex.find`."""
-    query, subject = _Query(sql, folder, question), words.subject(question)
+    query, subject = _Query(sql, folder, question), words.query_terms(question, ())
     asked_words, earlier = query.words(question), list[_Word]()
-    for factor, text in zip(EARLIER, filter(words.subject, before), strict=False):
+    with_subject = (text for text in before if words.query_terms(text, ()))
+    for factor, text in zip(EARLIER, with_subject, strict=False):
         earlier += query.earlier(text, factor, subject)
     earlier += query.earlier(words.names(" ".join(answers)), ANSWERED, subject)
     if not asked_words:  # And why?

@@ -13,7 +13,6 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from assistant.edit import text_file
 from assistant.passages import finding, index_file
 from assistant.passages.index_file import IndexFile
 from assistant.passages.splitting import TextLine
@@ -107,8 +106,7 @@ def _index_of(name: str, text: str) -> sqlite3.Connection:
     from assistant.passages import file_lines  # with readers of documents, which few chats need
 
     sql, name = sqlite3.connect(":memory:", check_same_thread=False), Path(name).name
-    text = file_lines.plain(text_file.END.sub("\n", text))
-    parts = enumerate(text.split(file_lines.separator(name)), 1)
+    parts = enumerate(file_lines.plain(text).split(file_lines.separator(name)), 1)
     lines = [TextLine(number, line) for number, part in parts for line in part.split("\n")]
     IndexFile(sql, Path()).put(FoundFile(name), b"", *file_lines.passages(name, lines))
     return sql

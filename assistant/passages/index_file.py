@@ -24,26 +24,20 @@ def index_path(folder: Path, cache: Path) -> Path:
     return cache / f"{name[:16]}.db"
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """Open an index for reading, also while it is written; DatabaseError if it cannot be read."""
-    _check_regular(path)
-    sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    _check(sql, VERSION)
-    return sql
+def opened(path: Path, mode: str = "ro") -> sqlite3.Connection:
+    """Open an index for reading, also while it is written, or (`rwc`) to update it.
 
-
-def _check_regular(path: Path) -> None:
-    """Refuse a link, perhaps to another program's database, and a pipe, for which SQLite waits."""
+    DatabaseError if it cannot be used: a link may lead to another program's database, and for a
+    pipe SQLite would wait.
+    """
     try:
         check_ours(path)
     except OSError as error:
         raise sqlite3.OperationalError(str(error.strerror)) from error
-
-
-def writable(path: Path) -> sqlite3.Connection:
-    """Open an index to update it, or an empty file; OperationalError if it cannot be written."""
-    _check_regular(path)
-    return sqlite3.connect(path)
+    sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
+    if mode == "ro":
+        _check(sql, VERSION)
+    return sql
 
 
 def remove(path: Path) -> None:

@@ -67,17 +67,12 @@ def forms(text: str, language: str) -> dict[str, str]:
 
 
 def query_terms(question: str, languages: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the words of a question, each with its terms in these languages."""
+    """Return the words of a question, each with its terms in these languages; "Why?" has none."""
     own = language(question)
     known, is_japanese = {own, *languages}, re.search("[ぁ-ヶ]", question)
     parts = dict.fromkeys(part for word in _words(question) for part in _parts(word, own))
     subject = (part for part in parts if is_japanese or not _ASKING.search(part))
     return {part: frozenset(_term(part, name) for name in known) for part in subject}
-
-
-def subject(question: str) -> list[str]:
-    """Return the words of a question that carry its subject; "And why?" has none."""
-    return [*query_terms(question, ())]
 
 
 def titles(names: Iterable[str], language: str) -> str:

@@ -353,11 +353,11 @@ async def test_a_question_is_answered_while_the_folder_is_read(folder, cache, mo
     await progress.aclose()
 
 
-@pytest.mark.parametrize("use", [index_file.writable, index_file.opened])
-def test_a_link_to_another_database_and_a_pipe_are_no_index(tmp_path, use):
+@pytest.mark.parametrize("mode", ["ro", "rwc"])
+def test_a_link_to_another_database_and_a_pipe_are_no_index(tmp_path, mode):
     (tmp_path / "link.db").symlink_to("other.db")
     os.mkfifo(tmp_path / "pipe.db")
     for name in ("link.db", "pipe.db"):
         with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
-            use(tmp_path / name)
+            index_file.opened(tmp_path / name, mode)
     assert not (tmp_path / "other.db").exists()

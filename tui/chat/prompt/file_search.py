@@ -40,6 +40,14 @@ configuration may name.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class FuzzyMatch:
+    """A name that matches what was typed."""
+
+    name: str
+    marked: tuple[int, ...] = ()  # indices of the characters that were typed
+
+
 def files_below(root: Path) -> tuple[str, ...]:
     """Return the documents below a folder, the nearest first; links to folders are not followed.
 
@@ -49,6 +57,19 @@ def files_below(root: Path) -> tuple[str, ...]:
     files = sorted(tracked, key=lambda name: (name.count("/"), name)) if tracked else _walked(root)
     texts = (name for name in files if os.path.splitext(name)[1].lower() not in BINARY)
     return tuple(islice(texts, MAX_FILES))
+
+
+def matching(typed: str, below: Iterable[str], limit: int) -> tuple[FuzzyMatch, ...]:
+    """Return the files that fit what was typed: a path, or letters of a name `below` the folder."""
+    if typed == "~":
+        return (FuzzyMatch("~/"),)
+    folder, slash, last = typed.rpartition("/") if is_path(typed) else ("", "", typed)
+    names = ranked(entries(folder + slash) if slash else below, last, limit)
+    shift = len(folder + slash)
+    return tuple(
+        FuzzyMatch(f"{folder}{slash}{match.name}", tuple(mark + shift for mark in match.marked))
+        for match in names
+    )
 
 
 def is_path(typed: str) -> bool:
@@ -72,14 +93,6 @@ def entries(folder: str) -> tuple[str, ...]:
         return ()
     names.sort(key=lambda name: (name.startswith("."), not name.endswith("/"), name))
     return tuple(names[:MAX_FILES])
-
-
-@dataclass(frozen=True, slots=True)
-class FuzzyMatch:
-    """A name that matches what was typed."""
-
-    name: str
-    marked: tuple[int, ...] = ()  # indices of the characters that were typed
 
 
 def ranked(names: Iterable[str], typed: str, limit: int) -> tuple[FuzzyMatch, ...]:
