@@ -35,8 +35,9 @@ def opened(path: Path, mode: str = "ro") -> sqlite3.Connection:
     except OSError as error:
         raise sqlite3.OperationalError(str(error.strerror)) from error
     sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
-    if mode == "ro":
-        _check(sql, VERSION)
+    (version,) = sql.execute("PRAGMA user_version").fetchone()
+    if version != VERSION and (version or mode == "ro"):  # an empty file has none
+        raise sqlite3.DatabaseError(f"version {version}")
     return sql
 
 
@@ -58,9 +59,9 @@ class IndexFile:
     """An index being updated; readers see the changes after the next `commit`."""
 
     def __init__(self, sql: sqlite3.Connection, folder: Path) -> None:
-        """Use an index, or make its tables; DatabaseError if it is damaged or of other tables."""
+        """Use an index, or make its tables; DatabaseError if it is damaged."""
         self._sql = sql
-        if not _check(self._sql, 0, VERSION):
+        if not self._sql.execute("PRAGMA user_version").fetchone()[0]:
             tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)
             self._sql.executescript(tables)
         self._sql.execute("PRAGMA synchronous = NORMAL")
@@ -147,10 +148,3 @@ class IndexFile:
 def unpacked(packed: bytes) -> str:
     """Return the text of a passage, which the index has in packed form."""
     return zlib.decompress(packed).decode("utf-8", "surrogatepass")
-
-
-def _check(sql: sqlite3.Connection, *versions: int) -> int:
-    (version,) = sql.execute("PRAGMA user_version").fetchone()
-    if version not in versions:
-        raise sqlite3.DatabaseError(f"version {version}")
-    return int(version)

@@ -49,7 +49,7 @@ def test_a_word_that_a_small_folder_does_not_know_is_not_all_of_the_question(wri
 
 def test_a_folder_without_an_index_finds_nothing(tmp_path):
     assert FolderIndex(tmp_path, tmp_path / "none").find("zebra").passages == []
-    assert FolderIndex(tmp_path, tmp_path / "none").state == (0, 0, (), 0, False)
+    assert FolderIndex(tmp_path, tmp_path / "none").state == (0, (), 0, False)
 
 
 def test_an_earlier_question_counts_but_less_than_this_one_and_the_last_one_most(write):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
+from assistant.events import TokenCount
 from assistant.session.attachments import ReadingLimits
 from assistant.session.unsent_text import Unsent
 from assistant.store.values import Attachment
@@ -152,7 +153,7 @@ async def test_exact_counts_replace_the_guess(folder: Path) -> None:
         await typist.until(lambda: typist.app.wanted)
         (wanted,) = typist.app.wanted
         assert wanted.text == "blackcurrants"
-        typist.prompt.attached.set_tokens(wanted.label, 5)
+        typist.prompt.attached.show_count(TokenCount(wanted.label, 5))
         assert "5 tokens" in typist.row
         assert "≈" not in typist.row
         typist.prompt.attached.recount()  # another model
