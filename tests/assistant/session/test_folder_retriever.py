@@ -213,7 +213,7 @@ async def test_passages_of_a_pdf_have_its_pages() -> None:
 async def test_a_text_and_folders_are_searched_together_each_passage_once(notes: Path) -> None:
     made = stage(n_ctx=8192)
     again = Attachment(f"{notes}/", "")
-    content = await ask(made, "Where are zeppelins moored?", again, NOTES, ASKED)
+    content = await ask(made, "Where are zeppelins moored?", NOTES, again, ASKED)
     assert "] notes/air.md:1" in content
     assert "] air.md:1" in content
     assert content.count(BIRDS) == 2
