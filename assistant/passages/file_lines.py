@@ -56,8 +56,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     result, size = list[TextLine](), 0
     try:
         for line in READERS.get(kind, _text)(data):
-            text = _DATA.sub("", re.sub("\u00ad$", "-", line.text))  # the hyphen shows there
-            text = plain(text)
+            text = plain(_DATA.sub("", re.sub("\u00ad$", "-", line.text)))  # the hyphen shows there
             result.append(line._replace(text=text))
             size += len(text) * (text != SCANNED)
             if size > TEXT_MB * 1_000_000:

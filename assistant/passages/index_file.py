@@ -62,8 +62,7 @@ class IndexFile:
         """Use an index, or make its tables; DatabaseError if it is damaged."""
         self._sql = sql
         if not self._sql.execute("PRAGMA user_version").fetchone()[0]:
-            tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)
-            self._sql.executescript(tables)
+            self._sql.executescript(_TABLES.format(path=os.fsencode(folder).hex(), version=VERSION))
         self._sql.execute("PRAGMA synchronous = NORMAL")
         self._known = set[str]()  # terms that are known to be in the vocabulary
 
@@ -110,9 +109,9 @@ class IndexFile:
             entry = (file_id, part.first, part.last, part.heading, part.header, names, packed)
             id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", entry).lastrowid
             indexed_text = f"{file.path}\n{part.heading}\n{part.header}\n{part.text}"
-            terms = words.terms(indexed_text, language)
+            pairs = words.pairs(indexed_text, language)
+            terms, forms = " ".join([term for term, _ in pairs]), dict(pairs)
             do("INSERT INTO words (rowid, terms, names) VALUES (?, ?, ?)", (id_, terms, names))
-            forms = words.forms(indexed_text, language)
             new = [(term, forms[term]) for term in forms.keys() - self._known if len(term) > 2]
             self._sql.executemany("INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)", new)
             self._known.update(term for term, _ in new)

@@ -58,12 +58,12 @@ def language(text: str) -> str:
 
 def terms(text: str, language: str) -> str:
     """Return the terms of a text in one line, as they follow each other."""
-    return " ".join([term for word in _words(text) for term, _ in _terms(word, language)])
+    return " ".join([term for term, _ in pairs(text, language)])
 
 
-def forms(text: str, language: str) -> dict[str, str]:
-    """Return the terms of a text, each with a word that it stands for."""
-    return dict(pair for word in dict.fromkeys(_words(text)) for pair in _terms(word, language))
+def pairs(text: str, language: str) -> list[tuple[str, str]]:
+    """Return the terms of a text, each with the word that it stands for."""
+    return [pair for word in _words(text) for pair in _terms(word, language)]
 
 
 def query_terms(question: str, languages: Iterable[str]) -> dict[str, frozenset[str]]:
