@@ -110,5 +110,5 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
 
 def _is_western(text: str) -> bool:
     """Return whether a text may be in Latin-1, in which Cyrillic is runs of accented letters."""
-    foreign = sum(map(len, re.findall(r"[^\0-\x7f]{3,}", text)))
-    return foreign <= len(re.findall("[A-Za-z]", text)) and not CONTROLS.search(text)
+    foreign, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]{3,}", "[A-Za-z]+"))
+    return sum(map(len, foreign)) <= sum(map(len, plain)) and not CONTROLS.search(text)
