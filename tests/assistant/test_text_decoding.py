@@ -35,9 +35,7 @@ BINARY = [
     b"\xff\xfea",
     b"\xe9\x04 x",
     b"x" * 9000 + b"\0",
-    "Аренда: 830 евро.".encode("cp1251"),
-    "家賃は八百三十 (830).".encode("shift-jis"),
-    "房租 830".encode("gb18030"),
+    *("Аренда 家賃は".encode(code, "ignore") for code in ("cp1251", "shift-jis", "gb18030")),
 ]
 
 

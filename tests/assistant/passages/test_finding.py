@@ -109,6 +109,7 @@ def test_the_same_text_is_found_once(write):
         ("Opsigelsesvarslet er langt og fast.", "Hvad er et varsel?", True),
         ("The transport was late in the night.", "Which port is it?", False),
         ("房租每月八百三十欧元。", "房租多少钱？", True),
+        ("房租每月八百三十欧元。", "下雨了吗？", False),
         ("鍵はボイラーの後ろ", "鍵はどこ", True),
         ("我们使用Docker部署服务。", "docker 是什么？", True),
     ],

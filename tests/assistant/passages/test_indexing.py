@@ -156,8 +156,8 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
     (folder / "broken.pdf").write_bytes(pdf("x").replace(b"obj", b"bjo"))
     (folder / "scanned.pdf").write_bytes(pdf("[scan]"))
     key = b"R/ID[<00>]/Encrypt<</Filter/Standard/V 1/R 2/P 0/O(%b)/U(%b)>>>>\nstart"
-    locked = pdf("x").replace(b"R>>\nstart", key % (b"o" * 32, b"u" * 32))
-    (folder / "locked.pdf").write_bytes(locked)
+    key %= b"o" * 32, b"u" * 32
+    (folder / "locked.pdf").write_bytes(pdf("x").replace(b"R>>\nstart", key))
     index = indexed(folder, cache)
     assert names(index, "zebra") == ["fine.txt"]
     assert index.state.files == 1
@@ -200,9 +200,7 @@ def test_a_file_that_grows_while_it_is_read_is_named(folder, monkeypatch):
         with pytest.raises(file_lines.UnsupportedFile, match="changes while it is read"):
             file_lines.content(descriptor, ".txt")
         assert (folder / "a.txt").stat().st_size == 13  # it was not read for as long as it grew
-        monkeypatch.setattr(
-            file_lines.os, "fstat", lambda _: os.stat(folder / "none")
-        )  # as in /proc
+        monkeypatch.setattr(file_lines.os, "fstat", lambda _: (folder / "none").stat())  # /proc
         with pytest.raises(file_lines.UnsupportedFile, match="changes while it is read"):
             file_lines.content(descriptor, ".txt")
 
