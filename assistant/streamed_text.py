@@ -92,7 +92,7 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     """Return the text of the file `name`; an incomplete character of cut data is dropped.
 
     Raises:
-        UsageError: it is not text; UTF-16 needs a byte order mark.
+        UsageError: it is not text in an encoding that is known; UTF-16 needs a byte order mark.
     """
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
     encodings = [encoding]
@@ -103,6 +103,12 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
             text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)
         except UnicodeDecodeError:
             continue
-        if "\0" not in text and (encoding.startswith("utf") or not CONTROLS.search(text)):
+        if "\0" not in text and (encoding.startswith("utf") or _is_western(text)):
             return EncodedText(text, encoding, bom)
-    raise UsageError(f"{name} is not text; only text can be used.")
+    raise UsageError(f"{name} is not text in a known encoding; only text can be used, best UTF-8.")
+
+
+def _is_western(text: str) -> bool:
+    """Return whether a text may be in Latin-1, in which Cyrillic is runs of accented letters."""
+    foreign, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]{3,}", "[A-Za-z]+"))
+    return sum(map(len, foreign)) <= sum(map(len, plain)) and not CONTROLS.search(text)

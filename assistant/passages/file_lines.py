@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from email import message_from_bytes, policy
+from email.message import EmailMessage
 from html import unescape
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,9 +16,11 @@ from zipfile import ZipFile
 from assistant.edit import text_file
 from assistant.passages import words
 from assistant.passages.splitting import Passage, TextLine, split
+from assistant.session.attachments import DOCUMENTS as EXTRACTED
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
+SCANNED = "(This page is a picture; its text cannot be read.)"
 _DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+")  # a picture within a text
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
 _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line ends within tables
@@ -25,6 +28,7 @@ _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line end
 _BROKEN = re.compile("(?<=[a-zß-ɏα-ωа-џ])\ufffe(?=[a-zß-ɏα-ωа-џ])")
 _MARKUP = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_ASIDE = re.compile(r"word/(?:(?:foot|end)notes|header\d*|footer\d*)\.xml")
 _BOX, _PARAGRAPH = f"{_WORD}txbxContent", f"{_WORD}p"
 _TEXTS = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}noBreakHyphen": "-"}
 
@@ -42,7 +46,7 @@ def content(descriptor: int, kind: str) -> bytes:
     while part := os.read(descriptor, before.st_size + 1 - len(data)):
         data += part
     after = os.fstat(descriptor)
-    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+    if (len(data), before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise UnsupportedFile("changes while it is read")
     return data
 
@@ -52,17 +56,18 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     result, size = list[TextLine](), 0
     try:
         for line in READERS.get(kind, _text)(data):
-            text = _DATA.sub("", re.sub("\u00ad$", "-", line.text))  # the hyphen shows there
-            text = plain(text)
+            text = plain(_DATA.sub("", re.sub("\u00ad$", "-", line.text)))  # the hyphen shows there
             result.append(line._replace(text=text))
-            size += len(text)
+            size += len(text) * (text != SCANNED)
             if size > TEXT_MB * 1_000_000:
                 raise UnsupportedFile(f"holds more than {TEXT_MB} MB of text")
     except UnsupportedFile:
         raise
+    except UsageError as error:
+        raise UnsupportedFile("is not text in a known encoding") from error
     except Exception as error:  # each reader has many of its own
-        is_text = not isinstance(error, UsageError)
-        raise UnsupportedFile(f"is malformed: {error}" if is_text else "is not text") from error
+        why = "needs a password" if "password" in str(error) else f"is malformed: {error}"
+        raise UnsupportedFile(why) from error
     if not size and kind in DOCUMENTS:
         raise UnsupportedFile("holds no text; it may be scanned")
     return result
@@ -74,8 +79,8 @@ def separator(name: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text in composed letters, without invisible characters."""
-    return unicodedata.normalize("NFC", text).translate(words.PLAIN)
+    """Return a text in composed letters, without carriage returns and invisible characters."""
+    return unicodedata.normalize("NFC", text_file.END.sub("\n", text)).translate(words.PLAIN)
 
 
 def passages(path: str, lines: Sequence[TextLine]) -> tuple[Iterator[Passage], str]:
@@ -142,20 +147,26 @@ def _pdf(data: bytes) -> Iterator[TextLine]:
     with pypdfium2.PdfDocument(data) as document:
         for number, page in enumerate(document, 1):
             text = _BROKEN.sub("", page.get_textpage().get_text_range()).replace("\ufffe", "-")
+            if not text.strip() and any(page.get_objects([pypdfium2.raw.FPDF_PAGEOBJ_IMAGE])):
+                text = SCANNED
             yield from (TextLine(number, line) for line in (*text.splitlines(), ""))
             page.close()
 
 
 def _docx(data: bytes) -> Iterator[TextLine]:
-    with ZipFile(io.BytesIO(data)) as archive, archive.open("word/document.xml") as file:
-        xml = file.read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold very much
-    if len(xml) > UNPACKED_MB * 1_000_000:
-        raise UnsupportedFile(f"is larger than {UNPACKED_MB} MB when it is unpacked")
-    root = ElementTree.fromstring(xml)
-    boxes = [*root.iter(f"{_MARKUP}AlternateContent")]
-    for box in boxes:  # each has its text once more for old programs
-        box[:] = box.findall(f"{_MARKUP}Choice")
-    yield from map(TextLine._make, enumerate(_blocks(root), 1))
+    """Yield the lines of a document, then those of its notes, headers and footers, each once."""
+    texts = list[str]()
+    with ZipFile(io.BytesIO(data)) as archive:
+        for name in ("word/document.xml", *filter(_ASIDE.fullmatch, archive.namelist())):
+            xml = archive.open(name).read(UNPACKED_MB * 1_000_000 + 1)  # a small file can hold much
+            if len(xml) > UNPACKED_MB * 1_000_000:
+                raise UnsupportedFile(f"is larger than {UNPACKED_MB} MB when it is unpacked")
+            root = ElementTree.fromstring(xml)
+            for box in [*root.iter(f"{_MARKUP}AlternateContent")]:
+                box[:] = box.findall(f"{_MARKUP}Choice")  # without its text for old programs
+            lines = "\n".join(_blocks(root)).split("\n")
+            texts += [line for line in lines if line not in texts] if texts else lines
+    yield from map(TextLine._make, enumerate(texts, 1))
 
 
 def _blocks(parent: ElementTree.Element) -> Iterator[str]:
@@ -197,22 +208,31 @@ def _notebook(data: bytes) -> Iterator[TextLine]:
 
 
 def _mail(data: bytes) -> Iterator[TextLine]:
-    """Yield the subject of a message, its people and its text, without what is attached."""
     message = message_from_bytes(data, policy=policy.default)
-    lines = [f"# {message['Subject'] or ''}"]
-    lines += [f"{key}: {message[key]}" for key in ("From", "To", "Date") if message[key]]
-    body = message.get_body(("plain", "html"))
-    if body is not None:  # it is false without headers of its own
-        read = _html if body.get_content_subtype() == "html" else _text
-        lines += ["", *(line.text for line in read(body.get_content().encode()))]
-    yield from map(TextLine._make, enumerate(lines, 1))
+    yield from map(TextLine._make, enumerate(_letter(message), 1))
+
+
+def _letter(message: EmailMessage) -> Iterator[str]:
+    """Yield the subject of a message, its people, its texts, and the names of attached files."""
+    yield f"# {message['Subject'] or ''}"
+    yield from (f"{key}: {message[key]}" for key in ("From", "To", "Date") if message[key])
+    parts = message.get_body(("plain", "html")), *message.iter_attachments()
+    for part in (part for part in parts if part is not None):  # one without headers is false
+        yield ""
+        if part.get_content_type() == "message/rfc822":  # it was forwarded
+            yield from _letter(part.get_content())
+        elif name := part.get_filename():
+            yield f"Attached: {name}"
+        elif part.get_content_maintype() == "text":
+            read = _html if part.get_content_subtype() == "html" else _text
+            yield from (line.text for line in read(part.get_content().encode()))
 
 
 READERS: dict[str, Callable[[bytes], Iterator[TextLine]]] = {
     ".html": _html, ".htm": _html, ".pdf": _pdf, ".docx": _docx, ".eml": _mail, ".ipynb": _notebook,
 }  # fmt: skip
 """By the suffix of a file; all else is text."""
-DOCUMENTS = (".pdf", ".docx", ".ipynb")
+DOCUMENTS = (*EXTRACTED, ".ipynb")
 HEADED = (".md", ".markdown", *READERS)
 """The kinds of files in which lines that begin with # are headings."""
 TABLES = (".csv", ".tsv")

@@ -13,6 +13,7 @@ from assistant.passages import index_file, vocabulary, words
 from assistant.passages.splitting import Passage
 from assistant.passages.vocabulary import INFLECTED
 from assistant.passages.words import COMPOUNDING
+from assistant.streamed_text import UNSPACED
 
 WORDS, MAX_PASSAGES = 48, 8_000
 """The most words that are searched for, and the most passages that they may match in all. Words are
@@ -102,7 +103,8 @@ class _Query:
             if resembling.n_passages:
                 known = [resembling]
                 self.instead[word] = " or ".join(sorted({*near.values()})[:2])
-        return _Word(max((term.n_passages for term in known), default=0), 1.0, known)
+        factor = PART / 2 if not known and re.match(UNSPACED, word) else 1.0  # 租多 is of two words
+        return _Word(max((term.n_passages for term in known), default=0), factor, known)
 
     def _others(
         self, word: str, own: frozenset[str], question_terms: AbstractSet[str]
@@ -174,9 +176,10 @@ def find(
     limit: int,
 ) -> Hits:
     """Return the passages that fit a question; the arguments are those of `FolderIndex.find`."""
-    query, subject = _Query(sql, folder, question), words.subject(question)
+    query, subject = _Query(sql, folder, question), words.query_terms(question, ())
     asked_words, earlier = query.words(question), list[_Word]()
-    for factor, text in zip(EARLIER, filter(words.subject, before), strict=False):
+    with_subject = (text for text in before if words.query_terms(text, ()))
+    for factor, text in zip(EARLIER, with_subject, strict=False):
         earlier += query.earlier(text, factor, subject)
     earlier += query.earlier(words.names(" ".join(answers)), ANSWERED, subject)
     if not asked_words:  # And why?

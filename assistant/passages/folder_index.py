@@ -28,7 +28,6 @@ class IndexState(NamedTuple):
     """The counts of an index."""
 
     files: int = 0  # that were read
-    passages: int = 0
     skipped: tuple[str, ...] = ()  # a sentence about each of the first files that are left out
     skipped_count: int = 0  # how many are left out
     is_current: bool = False  # whether the last update has reached its end
@@ -77,16 +76,15 @@ class FolderIndex:
     def state(self) -> IndexState:
         """What the index holds now."""
         with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
-            files, skipped, passages, is_current = sql.execute(
+            files, skipped, is_current = sql.execute(
                 "SELECT (SELECT count(*) FROM file WHERE reason = ''), "
-                "(SELECT count(*) FROM file WHERE reason <> ''), "
-                "(SELECT count(*) FROM passage), current FROM folder"
+                "(SELECT count(*) FROM file WHERE reason <> ''), current FROM folder"
             ).fetchone()
             rows = sql.execute(
                 "SELECT path, reason FROM file WHERE reason <> '' ORDER BY path LIMIT ?", (NAMED,)
             )
             named = tuple(f"{self.folder / path} {reason}." for path, reason in rows)
-            return IndexState(files, passages, named, skipped, bool(is_current))
+            return IndexState(files, named, skipped, bool(is_current))
         return IndexState()
 
 

@@ -13,7 +13,7 @@ from assistant.passages.splitting import Passage
 from assistant.passages.walking import FoundFile
 from models.files.disk import check_ours
 
-VERSION = 2
+VERSION = 3
 """Of the tables, and of how words are indexed; an index of another version is made again."""
 _TABLES = Path(__file__).with_name("index.sql").read_text("utf-8")
 
@@ -24,26 +24,21 @@ def index_path(folder: Path, cache: Path) -> Path:
     return cache / f"{name[:16]}.db"
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """Open an index for reading, also while it is written; DatabaseError if it cannot be read."""
-    _check_regular(path)
-    sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    _check(sql, VERSION)
-    return sql
+def opened(path: Path, mode: str = "ro") -> sqlite3.Connection:
+    """Open an index for reading, also while it is written, or (`rwc`) to update it.
 
-
-def _check_regular(path: Path) -> None:
-    """Refuse a link, perhaps to another program's database, and a pipe, for which SQLite waits."""
+    DatabaseError if it cannot be used: a link may lead to another program's database, and for a
+    pipe SQLite would wait.
+    """
     try:
         check_ours(path)
     except OSError as error:
         raise sqlite3.OperationalError(str(error.strerror)) from error
-
-
-def writable(path: Path) -> sqlite3.Connection:
-    """Open an index to update it, or an empty file; OperationalError if it cannot be written."""
-    _check_regular(path)
-    return sqlite3.connect(path)
+    sql = sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
+    (version,) = sql.execute("PRAGMA user_version").fetchone()
+    if version != VERSION and (version or mode == "ro"):  # an empty file has none
+        raise sqlite3.DatabaseError(f"version {version}")
+    return sql
 
 
 def remove(path: Path) -> None:
@@ -64,11 +59,10 @@ class IndexFile:
     """An index being updated; readers see the changes after the next `commit`."""
 
     def __init__(self, sql: sqlite3.Connection, folder: Path) -> None:
-        """Use an index, or make its tables; DatabaseError if it is damaged or of other tables."""
+        """Use an index, or make its tables; DatabaseError if it is damaged."""
         self._sql = sql
-        if not _check(self._sql, 0, VERSION):
-            tables = _TABLES.format(path=os.fsencode(folder).hex(), version=VERSION)
-            self._sql.executescript(tables)
+        if not self._sql.execute("PRAGMA user_version").fetchone()[0]:
+            self._sql.executescript(_TABLES.format(path=os.fsencode(folder).hex(), version=VERSION))
         self._sql.execute("PRAGMA synchronous = NORMAL")
         self._known = set[str]()  # terms that are known to be in the vocabulary
 
@@ -115,9 +109,9 @@ class IndexFile:
             entry = (file_id, part.first, part.last, part.heading, part.header, names, packed)
             id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", entry).lastrowid
             indexed_text = f"{file.path}\n{part.heading}\n{part.header}\n{part.text}"
-            terms = words.terms(indexed_text, language)
+            pairs = words.pairs(indexed_text, language)
+            terms, forms = " ".join([term for term, _ in pairs]), dict(pairs)
             do("INSERT INTO words (rowid, terms, names) VALUES (?, ?, ?)", (id_, terms, names))
-            forms = words.forms(indexed_text, language)
             new = [(term, forms[term]) for term in forms.keys() - self._known if len(term) > 2]
             self._sql.executemany("INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)", new)
             self._known.update(term for term, _ in new)
@@ -153,10 +147,3 @@ class IndexFile:
 def unpacked(packed: bytes) -> str:
     """Return the text of a passage, which the index has in packed form."""
     return zlib.decompress(packed).decode("utf-8", "surrogatepass")
-
-
-def _check(sql: sqlite3.Connection, *versions: int) -> int:
-    (version,) = sql.execute("PRAGMA user_version").fetchone()
-    if version not in versions:
-        raise sqlite3.DatabaseError(f"version {version}")
-    return int(version)

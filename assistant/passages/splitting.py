@@ -15,7 +15,7 @@ _RULE = re.compile(r"(?=.*-)[\s:=-]*[|+][\s|+:=-]*")  # the line under the heade
 class TextLine(NamedTuple):
     """A line of a text, or a part of one that is huge."""
 
-    number: int  # from 1; of a PDF the page, of a docx the paragraph, of a notebook the cell
+    number: int  # from 1; of a PDF the page, of a notebook the cell
     text: str
 
 

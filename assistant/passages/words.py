@@ -29,8 +29,11 @@ PLAIN = str.maketrans({"\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": "",
 # Of scripts without spaces between words, pairs of characters are indexed.
 _UNSPACED = re.compile(f"{UNSPACED}{{2}}")
 _PARTS = re.compile(r"_+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# In a pair of a Chinese question, these carry no subject; in Japanese words they may.
+_ASKING = re.compile("多少|[的了吗嗎呢吧是什甚么麼怎哪谁誰几幾我你您他她它们們这這那请請在有]")
 # With the vowel signs of the scripts that write them as marks.
-_WORD = re.compile("(?:\\w|[\u0300-\u036f\u064b-\u0655\u0900-\u0963\u0971-\u0dff])+")
+_MARKS = "\u0300-\u036f\u064b-\u0655\u0900-\u0963\u0971-\u0dff"
+_WORD = re.compile(f"(?:(?={UNSPACED})\\w)+|(?:(?!{UNSPACED})[\\w{_MARKS}])+")
 # Numbers and names in one, 14,58 and AX-20, and what is broken at the end of a line. A comma with
 # no space that is followed or preceded by another is one between the columns of a CSV.
 _JOINED = re.compile(
@@ -55,25 +58,21 @@ def language(text: str) -> str:
 
 def terms(text: str, language: str) -> str:
     """Return the terms of a text in one line, as they follow each other."""
-    return " ".join([term for word in _words(text) for term, _ in _terms(word, language)])
+    return " ".join([term for term, _ in pairs(text, language)])
 
 
-def forms(text: str, language: str) -> dict[str, str]:
-    """Return the terms of a text, each with a word that it stands for."""
-    return dict(pair for word in dict.fromkeys(_words(text)) for pair in _terms(word, language))
+def pairs(text: str, language: str) -> list[tuple[str, str]]:
+    """Return the terms of a text, each with the word that it stands for."""
+    return [pair for word in _words(text) for pair in _terms(word, language)]
 
 
 def query_terms(question: str, languages: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the words of a question, each with its terms in these languages."""
+    """Return the words of a question, each with its terms in these languages; "Why?" has none."""
     own = language(question)
-    known = {own, *languages}
+    known, is_japanese = {own, *languages}, re.search("[ぁ-ヶ]", question)
     parts = dict.fromkeys(part for word in _words(question) for part in _parts(word, own))
-    return {part: frozenset(_term(part, name) for name in known) for part in parts}
-
-
-def subject(question: str) -> list[str]:
-    """Return the words of a question that carry its subject; "And why?" has none."""
-    return [*query_terms(question, ())]
+    subject = (part for part in parts if is_japanese or not _ASKING.search(part))
+    return {part: frozenset(_term(part, name) for name in known) for part in subject}
 
 
 def titles(names: Iterable[str], language: str) -> str:
@@ -120,7 +119,7 @@ def _words(text: str) -> list[str]:
 
 def _parts(word: str, language: str) -> list[str]:
     """Return the words in a name, and the name, without stop words."""
-    if _UNSPACED.search(word):
+    if _UNSPACED.match(word):
         return [word[at : at + 2] for at in range(len(word) - 1)]
     parts = [part for part in _PARTS.split(word) if part and len(word) <= _LETTERS]
     lowered = map(str.lower, parts + ["".join(parts)] * (len(parts) > 1))

@@ -46,7 +46,7 @@ def update(folder: Path, path: Path, failed: dict[str, str]) -> None:
 
 
 def _update(folder: Path, path: Path, failed: dict[str, str]) -> None:
-    folders, index = Folders([folder]), IndexFile(index_file.writable(path), folder)
+    folders, index = Folders([folder]), IndexFile(index_file.opened(path, "rwc"), folder)
     files = (file._replace(reason=failed.get(file.path, file.reason)) for file in walk(folders))
     changed, committed = sorted(index.compare(files)), time.monotonic()
     for done, file in enumerate(changed):

@@ -15,7 +15,7 @@ from models import child_process
 from models.errors import UsageError, well_formed
 from models.files.places import expanded
 
-DOCUMENTS = (".pdf", ".docx")
+DOCUMENTS = (".pdf", ".docx", ".eml")
 """The kinds of files whose text is extracted, and cannot be edited."""
 
 LIMIT = 10_000_000

@@ -46,7 +46,7 @@ class Attachment:
     name: str  # ends in a slash if it is searched for passages
     text: str
     number: int = 0  # of a passage, from 1
-    first: int = 0  # line of a passage in its file; of a PDF the page, of a docx the paragraph
+    first: int = 0  # line of a passage in its file or its text; of a PDF the page
     last: int = 0
     note: str = ""  # that it is older or newer than another version, or `BY_PASSAGES`
 

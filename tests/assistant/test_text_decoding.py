@@ -35,6 +35,7 @@ BINARY = [
     b"\xff\xfea",
     b"\xe9\x04 x",
     b"x" * 9000 + b"\0",
+    *("Аренда 家賃は".encode(code, "ignore") for code in ("cp1251", "shift-jis", "gb18030")),
 ]
 
 

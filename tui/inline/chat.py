@@ -193,7 +193,7 @@ class InlineChat:
 
     def submit(self, text: str) -> None:
         """Have a question answered, or queue it while another answer is under way."""
-        files = (*self.attachments, *_named_in(text))
+        files = [*{file.name: file for file in (*self.attachments, *_named_in(text))}.values()]
         limits = ReadingLimits.of(self.ready, self.settings)
         sent, reasons = as_sent(files, [tokens(file.text) for file in files], limits)
         self.scrollback.note("\n".join(reasons), MUTED)

@@ -20,7 +20,7 @@ from models.errors import SpecchatError, UsageError
 from models.files.places import expanded
 from tui.app.clipboard import code_blocks, copy
 from tui.chat.conversation.turn import when
-from tui.chat.prompt.file_search import entries, files_below, is_path, ranked
+from tui.chat.prompt.file_search import files_below, is_path, matching
 from tui.inline.chat import InlineChat
 from tui.inline.scrollback import NOTE
 from tui.labels import MODES
@@ -260,10 +260,5 @@ class SlashCommands(Completer):
 
     def _files(self, typed: str) -> Iterator[str]:
         """Yield the names that fit what was typed: letters of them, or a path."""
-        if is_path(typed):
-            folder, _, start = typed.rpartition("/")
-            names = entries(f"{folder}/")
-            yield from (f"{folder}/{name}" for name in names if name.startswith(start))
-        else:
-            self._known = self._known or files_below(Path())
-            yield from (match.name for match in ranked(self._known, typed, MAX_LISTED))
+        self._known = self._known or (() if is_path(typed) else files_below(Path()))
+        yield from (match.name for match in matching(typed, self._known, MAX_LISTED))

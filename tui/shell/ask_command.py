@@ -109,24 +109,26 @@ def ask(
         raise UsageError("--each goes with --file, and without --chat and --tools.")
     console, failures = EngineConsole("looking for the models"), list[str]()
     with console.shown(starts=True):
-        from tui.shell.ask_inputs import constraint_of, continued_chat, questions_of, tools_of
+        from tui.shell import ask_inputs
         from tui.shell.ask_session import AskSession
 
-        constraint = constraint_of(schema, regex, grammar)
+        constraint = ask_inputs.constraint_of(schema, regex, grammar)
         groups = [(file,) for file in files] if separately else [files]
-        questions = questions_of(prompt, groups, schema, grammar)
-        offered = tools_of(tools, folders, chosen) if tools is not None else None
+        text = ask_inputs.question_of(prompt, schema, grammar)
+        offered = ask_inputs.tools_of(tools, folders, chosen) if tools is not None else None
         request = replace(chosen.request(), stop_strings=stop_strings, constraint=constraint)
-        with continued_chat(chat, chosen) as (store, number):
+        with ask_inputs.continued_chat(chat, chosen) as (store, number):
             session = AskSession(console, chosen, request, as_json, yes, offered, store, number)
-            for text, attached in questions:
-                name = attached[0].name if separately else ""
+            for group in groups:
+                name = ""
                 try:
+                    attached = ask_inputs.files_of(text, group)
+                    name = attached[0].name if separately else ""
                     session.ask(text, attached, name)
                 except (ModelError, UsageError) as error:
-                    if session.ready is None or not separately:
+                    if not separately or (name and session.ready is None):
                         raise
-                    failures.append(f"{name}: {error}")
+                    failures.append(f"{name}: {error}" if name else str(error))
                 if console.interrupted:
                     sys.exit(130)
     if failures:

@@ -105,26 +105,19 @@ def _piped() -> bytes | None:
     return None if sys.stdin is None or sys.stdin.isatty() else read_piped()
 
 
-def questions_of(
-    prompt: str | None,
-    groups: Sequence[tuple[Path, ...]],
-    schema: Path | None,
-    grammar: Path | None,
-) -> list[tuple[str, list[Attachment]]]:
-    """Return a question for each group of files: the prompt with standard input, and the files.
-
-    Standard input is not part of it if the schema or the grammar is read from there. A `UsageError`
-    says that there is no question, or that a part of one is no text.
-    """
+def question_of(prompt: str | None, schema: Path | None, grammar: Path | None) -> str:
+    """Return the prompt with standard input, unless the schema or grammar is read from there."""
     piped = None if STDIN in (schema, grammar) else _piped()
     parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]
-    text = "\n\n".join(part for part in parts if part.strip())
-    questions = [
-        (text, [attachment_of(str(path), pipes=True) for path in group]) for group in groups
-    ]
-    if not all(text or any(file.text for file in files) for text, files in questions):
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def files_of(question: str, paths: Sequence[Path]) -> list[Attachment]:
+    """Return the files of a question; UsageError if there is none, or one cannot be read."""
+    files = [attachment_of(str(path), pipes=True) for path in paths]
+    if not question and not any(file.text for file in files):
         raise UsageError(
             'There is no question. Give one as PROMPT: specchat ask "Why is the sky blue?", or '
             'pipe one in: echo "Why is the sky blue?" | specchat ask'
         )
-    return questions
+    return files

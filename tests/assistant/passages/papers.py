@@ -10,13 +10,15 @@ _SPACE = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
 def pdf(*pages: str) -> bytes:
-    """A PDF with these texts on its pages; a form feed begins a column."""
+    """A PDF with these texts on its pages; a form feed begins a column, `[scan]` is a picture."""
     objects = ["<</Type/Catalog/Pages 2 0 R>>"]
     kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
     objects.append(f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>")
     objects.append("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
     for at, text in enumerate(pages):
         drawn = ""
+        if text == "[scan]":
+            drawn, text = "q 9 0 0 9 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID x EI Q ", ""
         for column, part in enumerate(text.split("\f")):
             lines = "".join(f"({line}) Tj T* " for line in part.split("\n"))
             drawn += f"BT /F1 12 Tf 14 TL {50 + 270 * column} 700 Td {lines}ET "
@@ -36,13 +38,15 @@ def pdf(*pages: str) -> bytes:
 
 
 def docx(text: str) -> bytes:
-    """A docx of lines: `! ` a title, `# ` headings, `|` rows of tables, `[box]` text boxes."""
-    body, row = "", re.compile(r"(?:<w:p>\|.*?\|</w:p>)+")
+    """A docx: `! ` a title, `# ` headings, `|` rows of tables, `[box]` text boxes, `[note]`."""
+    body, notes, row = "", "", re.compile(r"(?:<w:p>\|.*?\|</w:p>)+")
     styles = {"!": "Title", "#": "Heading1", "##": "Heading2"}
     for line in text.splitlines():
         mark, _, rest = line.partition(" ")
         if mark in styles:
             body += f'<w:p><w:pPr><w:pStyle w:val="{styles[mark]}"/></w:pPr>{_run(rest)}</w:p>'
+        elif mark == "[note]":
+            notes += f"<w:p>{_run(rest)}</w:p>"
         elif mark == "[box]":
             box = f"<w:txbxContent><w:p>{_run(rest)}</w:p></w:txbxContent>"
             body += (
@@ -51,7 +55,8 @@ def docx(text: str) -> bytes:
             )
         else:
             body += f"<w:p>{line if mark == '|' else _run(line)}</w:p>"
-    return _document(row.sub(lambda rows: f"<w:tbl>{_rows(rows[0])}</w:tbl>", body))
+    body = row.sub(lambda rows: f"<w:tbl>{_rows(rows[0])}</w:tbl>", body)
+    return zipped(_document(body), _document(notes))
 
 
 def _rows(rows: str) -> str:
@@ -62,6 +67,7 @@ def _rows(rows: str) -> str:
 
 def _run(text: str) -> str:
     text = text.replace("\u2011", "</w:t><w:noBreakHyphen/><w:t>")
+    text = text.replace("<br>", "</w:t><w:br/><w:t>")
     return f"<w:r><w:t>{text}</w:t></w:r>".replace("\u00ad", "</w:t><w:softHyphen/><w:t>")
 
 
@@ -69,7 +75,7 @@ def _document(body: str) -> bytes:
     space = (
         f'xmlns:w="{_SPACE}" xmlns:m="http://schemas.openxmlformats.org/markup-compatibility/2006"'
     )
-    return zipped(f"<w:document {space}><w:body>{body}</w:body></w:document>".encode())
+    return f"<w:document {space}><w:body>{body}</w:body></w:document>".encode()
 
 
 def notebook(text: str) -> bytes:
@@ -91,9 +97,10 @@ def notebook(text: str) -> bytes:
     return json.dumps({"cells": cells, "nbformat": 4}).encode()
 
 
-def zipped(document: bytes) -> bytes:
+def zipped(document: bytes, notes: bytes = b"<none/>") -> bytes:
     """A zip archive with what a docx holds its text in."""
     file = io.BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        archive.writestr("word/footnotes.xml", notes)
         archive.writestr("word/document.xml", document)
     return file.getvalue()

@@ -15,12 +15,17 @@ Content-Transfer-Encoding: quoted-printable
 
 {}
 --x
-Content-Type: image/png
+Content-Type: image/png; name=a.png
 Content-Transfer-Encoding: base64
 
 aGVsbG8=
+--x
+Content-Type: message/rfc822
+
+Subject: Old
 --x--
 """
+ABOVE, BELOW = ["# Bücher", "From: a@b.example"], ["Attached: a.png", "# Old"]
 
 
 def texts(data, kind):
@@ -35,19 +40,18 @@ def texts(data, kind):
         ("Ge\u00adsamt\u00ad\nkonzept, Cafe\u0301", ".txt", ["Gesamt-", "konzept, Café"]),
         ("HS\u201112 and HS\u201013", ".md", ["HS-12 and HS-13"]),
         ("a ![tree](data:image/png;base64,iVBORw0KGgo=) b", ".md", ["a ![tree]() b"]),
-        (docx("Part HS\u201112\n[box] Hot sur\u00adface"), ".docx",
-         ["Part HS-12", "Hot surface"]),
+        (docx("Part HS\u201112\n[note] Or 14.\n[box] Hot sur\u00adface"), ".docx",
+         ["Part HS-12", "Hot surface", "Or 14."]),
         (docx("! Title\n# One\n| a | b |\n| 1 | two words |\nEnd"), ".docx",
          ["# Title", "# One", "| a | b |", "|---|---|", "| 1 | two words |", "End"]),
         (docx("| all of it |\n| is layout |"), ".docx", ["all of it", "is layout"]),
         ("<table><tr><td>a\n<td>layout</table>", ".html", ["a", "layout"]),
         ("<h1>Top</h1>x<table><tr><th>a<th>b<tr>\n<td>1\n<td>2</table>y", ".html",
          ["# Top", "x", "| a | b", "|---|---", "| 1 | 2", "y"]),
-        (MAIL.format("plain", "caf=C3=A9 =\nhere"), ".eml",
-         ["# Bücher", "From: a@b.example", "café here"]),
-        (MAIL.format("html", "<p>caf&eacute;</p>"), ".eml",
-         ["# Bücher", "From: a@b.example", "café"]),
-        ("Content-Type: multipart/mixed; boundary=x\n\n--x\n\nbare\n--x--", ".eml", ["# ", "bare"]),
+        (MAIL.format("plain", "caf=C3=A9 =\nhere"), ".eml", [*ABOVE, "café here", *BELOW]),
+        (MAIL.format("html", "<p>caf&eacute;</p>"), ".eml", [*ABOVE, "café", *BELOW]),
+        ("Content-Type: multipart/mixed; boundary=x\n\n--x\n\nbare\n--x\n\nmore\n--x--", ".eml",
+         ["# ", "bare", "more"]),
         (notebook("@md\n# T\n@code\n# no heading\n@out\n4 rows\n@image aGVsbG8=\n@error KeyError"),
          ".ipynb", ["# T", "```", "# no heading", "```", "```", "4 rows", "```", "```", "```",
                     "```", "KeyError ", "```"]),
@@ -62,6 +66,7 @@ def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
     page = "<table>\n<tr>\n<th\n>a</th>\n<tr>\n<td>1\n</table>\n<p>end"
     lines = [(line.number, line.text) for line in file_lines.lines(page.encode(), ".html")]
     assert [each for each in lines if each[1]] == [(2, "| a"), (5, "|---"), (5, "| 1"), (8, "end")]
+    assert [*file_lines.lines(docx("One<br>line\ntwo"), ".docx")][2] == (3, "two")
     lines = file_lines.lines(notebook("@md\na@md\nb"), ".ipynb")
     assert [(line.number, line.text) for line in lines if line.text] == [(1, "a"), (2, "b")]
 

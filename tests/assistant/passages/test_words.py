@@ -50,12 +50,6 @@ def test_a_word_has_no_accents_ligatures_and_capitals():
     assert words.terms("Cafe\u0301", "english") == words.terms("café", "english") == "cafe"
 
 
-def test_a_text_without_spaces_is_found_by_pairs_of_characters():
-    held = set(words.terms("今天天气很好", "english").split())
-    assert all(forms & held for forms in words.query_terms("天气", []).values())
-    assert not all(forms & held for forms in words.query_terms("下雨", []).values())
-
-
 def test_a_word_that_is_too_long_to_be_one_is_left_out():
     assert words.terms("x" * 10_000, "english").split() == []
 

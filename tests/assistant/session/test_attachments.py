@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assistant.passages.file_lines import SCANNED
 from assistant.prompt.context import fit
 from assistant.session.attachments import LIMIT, read
 from assistant.session.messages import joined, messages_of
@@ -55,8 +56,10 @@ def test_files_are_read_as_text_without_its_last_line_ends(folder, data, text) -
 
 
 def test_a_document_is_read_as_the_text_of_its_pages(folder: Path) -> None:
-    (folder / "a.PDF").write_bytes(pdf("The rent is 830 euros.", "", "The key hangs there."))
-    assert read(Path("a.PDF")).text == "The rent is 830 euros.\n\f\fThe key hangs there."
+    (folder / "a.PDF").write_bytes(pdf("The rent is 830 euros.", "", "The key.", "[scan]"))
+    assert read(Path("a.PDF")).text == f"The rent is 830 euros.\n\f\fThe key.\n\f{SCANNED}"
+    (folder / "m.eml").write_text("Content-Transfer-Encoding: base64\n\naGk=")
+    assert read(Path("m.eml")).text == "# \n\nhi"
     (folder / "b.docx").write_bytes(docx("# Garden\nWater the roses."))
     assert read(Path("b.docx"), "./b.docx") == Attachment("./b.docx", "# Garden\nWater the roses.")
 

@@ -185,7 +185,7 @@ async def test_a_question_waits_for_its_folder_and_can_be_replaced(is_read: asyn
 
 
 CALM = "The wind is weak in the morning, and it turns at noon.\n" * 12
-ASKED = Attachment("air.md", f"# Air\n\n{BIRDS}{CALM}\n# Sea\n\n{FISH * 30}").by_passages
+ASKED = Attachment("air.md", f"# Air\r\r{BIRDS}{CALM}\n# Sea\n\n{FISH * 30}").by_passages
 
 
 async def test_a_text_is_asked_by_its_passages_which_keep_their_lines() -> None:
@@ -210,11 +210,13 @@ async def test_passages_of_a_pdf_have_its_pages() -> None:
     assert content.startswith("[1] air.pdf:2-3:\n```\n")  # it would be lines 13 to 38
 
 
-async def test_a_text_and_a_folder_are_searched_together() -> None:
+async def test_a_text_and_folders_are_searched_together_each_passage_once(notes: Path) -> None:
     made = stage(n_ctx=8192)
-    content = await ask(made, "Where are zeppelins moored?", NOTES, ASKED)
+    again = Attachment(f"{notes}/", "")
+    content = await ask(made, "Where are zeppelins moored?", NOTES, again, ASKED)
     assert "] notes/air.md:1" in content
     assert "] air.md:1" in content
+    assert content.count(BIRDS) == 2
 
 
 @pytest.mark.parametrize("n_ctx", [8192, 500])

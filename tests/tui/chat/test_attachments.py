@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual import events
 
+from assistant.events import TokenCount
 from assistant.session.attachments import ReadingLimits
 from assistant.session.unsent_text import Unsent
 from assistant.store.values import Attachment
@@ -99,17 +100,17 @@ async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder
 
 
 async def test_folders_elsewhere_are_entered(folder, tmp_path, monkeypatch) -> None:
-    (tmp_path / "else" / "where").mkdir(parents=True)
-    (tmp_path / "else" / "where" / "far.txt").write_text("far")
+    (tmp_path / "else" / "w here").mkdir(parents=True)
+    (tmp_path / "else" / "w here" / "far.txt").write_text("far")
     monkeypatch.setenv("HOME", str(tmp_path / "else"))
     for start, folder in ((f"{tmp_path}/el", f"{tmp_path}/else/"), ("~", "~/")):
         async with at_the_prompt() as typist:
             await typist.pick(start)
             await typist.pick_again(folder)
-            await typist.pick_again(f"{folder}where/")
+            await typist.pick_again(f"{folder}w here/")
             await typist.pilot.press("enter")
             await typist.until(lambda: typist.prompt.attachments)
-            assert typist.prompt.attachments == (Attachment(f"{folder}where/far.txt", "far"),)
+            assert typist.prompt.attachments == (Attachment(f"{folder}w here/far.txt", "far"),)
 
 
 async def test_a_prompt_sent_at_once_waits_for_the_file(folder: Path) -> None:
@@ -152,7 +153,7 @@ async def test_exact_counts_replace_the_guess(folder: Path) -> None:
         await typist.until(lambda: typist.app.wanted)
         (wanted,) = typist.app.wanted
         assert wanted.text == "blackcurrants"
-        typist.prompt.attached.set_tokens(wanted.label, 5)
+        typist.prompt.attached.show_count(TokenCount(wanted.label, 5))
         assert "5 tokens" in typist.row
         assert "≈" not in typist.row
         typist.prompt.attached.recount()  # another model
@@ -224,7 +225,7 @@ async def test_file_that_cannot_be_attached_is_explained(folder: Path) -> None:
     async with at_the_prompt() as typist:
         await typist.pick("data", "enter")
         await typist.until(lambda: typist.notices)
-        assert typist.notices == ["data.txt is not text; only text can be used."]
+        assert typist.notices[0].startswith("data.txt is not text in a known encoding; only text")
         await typist.pick("notes")
         (folder / "notes.txt").unlink()
         await typist.pilot.press("enter")

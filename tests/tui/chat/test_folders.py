@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Origin, Prefilled
+from assistant.events import Origin, Prefilled, TokenCount
 from assistant.passages import folder_index
 from assistant.request import EngineArgs
 from assistant.session.attachments import ReadingLimits
@@ -40,9 +40,11 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("typed", "name"), [("notes/", "notes/"), ("./notes/", "./notes/"), ("notes", "notes/")]
+    ("typed", "name"),
+    [("notes/", "notes/"), ("./notes/", "./notes/"), ("notes", "notes/"), ("My old", "My old/")],
 )
 async def test_a_folder_that_is_typed_is_attached_itself(typed: str, name: str) -> None:
+    Path(name).mkdir(exist_ok=True)
     async with at_the_prompt() as typist:
         await typist.pick(typed)
         await typist.pilot.press("enter")
@@ -105,7 +107,7 @@ async def test_texts_that_together_take_long_to_read_are_read_as_far_as_time_all
         assert not any(each.is_folder for each in attached.attachments)  # of unknown speed
         attached.limits = ReadingLimits(0.02, 12.0)
         assert [each.is_folder for each in attached.attachments] == [False, False, True]
-        attached.set_tokens(attached.chips[0].label, 10)
+        attached.show_count(TokenCount(attached.chips[0].label, 10))
         assert not any(each.is_folder for each in attached.attachments)
 
 

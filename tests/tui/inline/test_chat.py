@@ -17,7 +17,7 @@ from models.errors import UsageError
 from tests.answer_stats import FIRST
 from tests.stored import ask
 from tui.chat.conversation.turn import when
-from tui.inline.chat import InlineChat, _named_in
+from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 
 LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
@@ -41,12 +41,16 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     assert chat.attachments == [LONG]
 
 
-async def test_a_named_file_may_have_blanks_in_its_name(tmp_path: Path, monkeypatch: Any) -> None:
+async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("my", "my file.txt", "b.md"):
         Path(name).write_text(name)
-    text = "Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @"
-    assert [file.name for file in _named_in(text)] == ["my file.txt", "my", "b.md"]
+    chat = InlineChat(Settings(), Store(None))
+    chat.prompt = Mock()
+    chat._handle(READY)
+    chat.submit("Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @ @my")
+    (question,) = chat.session.branch.records
+    assert [file.name for file in question.attachments] == ["my file.txt", "my", "b.md"]
 
 
 async def test_conversations_are_listed_with_their_dates() -> None:

@@ -151,11 +151,11 @@ def test_each_file_has_its_answer_below_its_name_and_the_model_is_loaded_once(ta
     assert out.startswith(f"==> {one} <==\n")
 
 
-def test_a_file_that_is_too_long_is_named_and_the_others_are_answered(target, files):
-    code, out, err = ask_each(target, files, "What?", "--json")
+def test_a_file_too_long_or_not_read_is_named_and_the_others_are_answered(target, files):
+    code, out, err = ask_each(target, ["gone.txt", *files], "What?", "--json")
     assert code == 3
     assert [json.loads(line)["file"] for line in out.splitlines()] == files[::2]
-    assert "1 of 3 files:" in err
+    assert "2 of 4 files:\ngone.txt cannot be read: " in err
     assert f"{files[1]}: " in err
 
 

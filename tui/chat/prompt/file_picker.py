@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from textual.widgets.option_list import Option
 from textual.widgets.text_area import Location
 
 from models.files.places import expanded
-from tui.chat.prompt.file_search import FuzzyMatch, entries, files_below, is_path, ranked
+from tui.chat.prompt.file_search import FuzzyMatch, files_below, is_begun, is_path, matching
 from tui.safe import one_line, safe
 
 SHOWN = 50
@@ -94,22 +95,11 @@ class Picker(OptionList):
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         name = _folder(typed)
         is_folder = bool(typed) and name.endswith("/") and os.path.isdir(expanded(name))
-        return (*([FuzzyMatch(name)] if is_folder else []), *self._files(typed))
-
-    def _files(self, typed: str) -> tuple[FuzzyMatch, ...]:
-        if is_path(typed):
-            folder, _, last = typed.rpartition("/")
-            if typed == "~":
-                return (FuzzyMatch("~/"),)
-            shift = len(folder) + 1
-            return tuple(
-                FuzzyMatch(f"{folder}/{match.name}", tuple(mark + shift for mark in match.marked))
-                for match in ranked(entries(f"{folder}/"), last, SHOWN)
-            )
         with self._search_lock:
             if self._files_below is None:
                 self._files_below = files_below(Path())
-        return ranked(self._files_below, typed, SHOWN)
+        files = matching(typed, self._files_below, SHOWN)
+        return (*([FuzzyMatch(name)] if is_folder else []), *files)
 
 
 def _folder(typed: str) -> str:
@@ -203,7 +193,7 @@ class Mention:
             return
         (row, column), end = self._at, self._area.selection.end
         typed = self._area.document.get_line(row)[column : end[1]] if end[0] == row else ""
-        if not typed.startswith("@") or any(letter.isspace() for letter in typed):
+        if not typed.startswith("@") or (re.search(r"\s", typed) and not is_begun(typed[1:])):
             self._close()
         else:
             self._picker.search(typed[1:])

@@ -40,6 +40,14 @@ configuration may name.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class FuzzyMatch:
+    """A name that matches what was typed."""
+
+    name: str
+    marked: tuple[int, ...] = ()  # indices of the characters that were typed
+
+
 def files_below(root: Path) -> tuple[str, ...]:
     """Return the documents below a folder, the nearest first; links to folders are not followed.
 
@@ -51,9 +59,29 @@ def files_below(root: Path) -> tuple[str, ...]:
     return tuple(islice(texts, MAX_FILES))
 
 
+def matching(typed: str, below: Iterable[str], limit: int) -> tuple[FuzzyMatch, ...]:
+    """Return the files that fit what was typed: a path, or letters of a name `below` the folder."""
+    if typed == "~":
+        return (FuzzyMatch("~/"),)
+    folder, slash, last = typed.rpartition("/") if is_path(typed) else ("", "", typed)
+    names = ranked(entries(folder + slash) if slash else below, last, limit)
+    shift = len(folder + slash)
+    return tuple(
+        FuzzyMatch(f"{folder}{slash}{match.name}", tuple(mark + shift for mark in match.marked))
+        for match in names
+    )
+
+
 def is_path(typed: str) -> bool:
     """Return whether a path was typed, not letters of a name."""
     return typed.startswith(("/", "~", "./", "../"))
+
+
+def is_begun(typed: str) -> bool:
+    """Return whether the name of a file or folder begins with what was typed."""
+    folder, slash, last = typed.lower().rpartition("/")
+    names = entries(typed[: len(folder + slash)])
+    return not last or any(name.lower().startswith(last) for name in names)
 
 
 def entries(folder: str) -> tuple[str, ...]:
@@ -65,14 +93,6 @@ def entries(folder: str) -> tuple[str, ...]:
         return ()
     names.sort(key=lambda name: (name.startswith("."), not name.endswith("/"), name))
     return tuple(names[:MAX_FILES])
-
-
-@dataclass(frozen=True, slots=True)
-class FuzzyMatch:
-    """A name that matches what was typed."""
-
-    name: str
-    marked: tuple[int, ...] = ()  # indices of the characters that were typed
 
 
 def ranked(names: Iterable[str], typed: str, limit: int) -> tuple[FuzzyMatch, ...]:

@@ -145,12 +145,13 @@ class PromptAttachments(Widget):
         for chip in self.chips:
             self._request_count(chip)
 
-    def set_tokens(self, label: str, tokens: int) -> None:
+    def show_count(self, event: Event) -> None:
         """Show the counted tokens of an attachment."""
-        self.chips = tuple(
-            replace(chip, tokens=tokens, counted=True) if chip.label == label else chip
-            for chip in self.chips
-        )
+        if isinstance(event, TokenCount):
+            for at, chip in enumerate(self.chips):
+                if chip.label == event.label:
+                    chip = replace(chip, tokens=event.tokens, counted=True)
+                    self.chips = (*self.chips[:at], chip, *self.chips[at + 1 :])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines that the chips need."""
@@ -166,11 +167,7 @@ class PromptAttachments(Widget):
 
     def _request_count(self, chip: Chip) -> None:
         if self.submit is not None and 0 < len(chip.attachment.text) <= COUNTED:
-            self.submit(CountTokens(chip.label, chip.attachment.text), self._show_count)
-
-    def _show_count(self, event: Event) -> None:
-        if isinstance(event, TokenCount):
-            self.set_tokens(event.label, event.tokens)
+            self.submit(CountTokens(chip.label, chip.attachment.text), self.show_count)
 
 
 def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:
