@@ -67,7 +67,8 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
     before, after = outline(suffix, old), outline(suffix, new)
     if not before.error and after.error:
         line = new.split("\n")[after.error - 1].strip()
-        problems.append(f"It no longer parses, from line {after.error}{after.reason}: {line}")
+        fails = "no longer parses" if old else "does not parse"
+        problems.append(f"It {fails}, from line {after.error}{after.reason}: {line}")
     wish = _wish(request, before, after)
     lost = [
         name for name in _lost(before, after) if not _may_go(name, before, after, request, wish)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assistant.edit import kept_versions, text_file
-from assistant.edit.answer_change import answer_change
+from assistant.edit.answer_change import answer_changes
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError, UsageError
 from tests import ROOT
@@ -65,7 +65,7 @@ def test_changes_of_answers_are_taken_back_one_after_another(path, keeps):
         attached = (Attachment("file.txt", old.rstrip()),)
         question = StoredMessage(1, None, "user", "?", 0.0, "complete", attachments=attached)
         answer = StoredMessage(2, 1, "assistant", f"```\n{new}```", 0.0, "complete")
-        changes.append(answer_change(answer, [question, answer], Path))
+        changes += answer_changes(answer, [question, answer])[0]
         changes[-1].write(saves=keeps)
         assert path.read_text() == new
     path.write_text("mine\n")

@@ -1,4 +1,6 @@
-"""`proposed` finds the new version of an attached file in an answer."""
+"""`proposals` finds the files in an answer: new versions of attached ones, and new ones."""
+
+from textwrap import indent
 
 import pytest
 
@@ -22,10 +24,13 @@ FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
         (f"```md\n{BARE}\n```", "notes.md", f"{BARE}\n"),
         (f"~~~\n{BARE}\n~~~\nIt was\n~~~\n{PROSE}\n~~~", "notes.md", f"{BARE}\n"),
         (f"```py\n{CODE}#\n```".replace("\n", "\r\n"), "code.py", f"{CODE}#\n"),
+        (indent(f"1. So\n```py\n{CODE}#\n```", "   "), "code.py", f"{CODE}#\n"),
+        (f"1. So:\n   ```py\n{CODE}#\n   ```", "code.py", f"{CODE}#\n"),
+        (f"**notes.md**\n```\n{PROSE[:43]}\n```", "notes.md", f"{PROSE[:43]}\n"),
     ],
 )
 def test_a_new_version_is_found_in_an_answer(answer, name, text):
-    version = proposed(answer, *FILES)
+    (version,) = proposed(answer, *FILES)
     assert (version.name, version.text, version.gap) == (name, text, "")
 
 
@@ -43,27 +48,79 @@ def test_a_new_version_is_found_in_an_answer(answer, name, text):
     ],
 )
 def test_an_answer_without_a_new_version_proposes_none(answer):
-    assert proposed(answer, *FILES) is None
+    assert proposed(answer, *FILES) == []
 
 
 def test_the_version_that_was_attached_last_counts():
     newer = Attachment("code.py", f"{CODE}  # new")
-    assert proposed(f"```\n{CODE}  # new\n```", *FILES, newer) is None
+    assert proposed(f"```\n{CODE}  # new\n```", *FILES, newer) == []
 
 
 def test_lines_that_are_left_out_are_named():
-    version = proposed(f"```\n{CODE[:25]}\n# ... rest of the file\n```", *FILES)
+    (version,) = proposed(f"```\n{CODE[:25]}\n# ... rest of the file\n```", *FILES)
     assert version.gap == "lines 5 to 6 are replaced by “# ... rest of the file”"
 
 
 def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
     old = "class A:\n\tdef f(self):\n\t\treturn 1\n"
     answer = "```\nclass A:\n    def f(self):\n        return 2\n```"
-    version = proposed(answer, Attachment("a.py", old))
+    (version,) = proposed(answer, Attachment("a.py", old))
     assert version.text == old.replace("1", "2")
 
 
 def test_a_passage_of_a_file_is_no_file_and_a_document_has_no_text_of_its_own() -> None:
     passage, searched = Attachment("code.py", CODE, 1, 10, 16), Attachment("code.py", CODE)
     attachments = passage, searched.by_passages, Attachment("code.PDF", CODE)
-    assert proposed(f"```\n{CODE}\n# new\n```", *attachments) is None
+    assert proposed(f"```\n{CODE}\n# new\n```", *attachments) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        ("### index.html\n```html\n{}\n```", "index.html"),
+        ("**`src/app.js`:**\n\n```js\n{}\n```", "src/app.js"),
+        ("#### 1. Create `./Makefile`\n\nIt builds all of it:\n```make\n{}\n```", "Makefile"),
+        ("1. **.env**\n   ```sh\n   {}\n   ```", ".env"),
+        ("```yaml title=\"ci.yml\"\n{}\n```", "ci.yml"),
+        ("~~~js:src/app.js\n{}\n~~~", "src/app.js"),
+        ("Save this to a new file named run.sh:\n```bash\n{}\n```", "run.sh"),
+        ("Now a.css:\n```\n{}\n```\nThe rule in `a.css` is:\n```\nb {{}}\n```", "a.css"),
+        ("a.css\n```\n{}\nb {{}}\n```\n**a.css**\n```\n{}\n```", "a.css"),
+        ("Write /etc/x.conf\n```\n{}\n```", "/etc/x.conf"),
+        ("../x.conf\n```\n{}\n```", "../x.conf"),
+    ],
+)
+def test_a_file_that_an_answer_names_is_found(answer, name):
+    (new,) = proposed(answer.format("a {}", "a {}"), *FILES)
+    assert (new.name, new.old, new.text.partition("\n")[0]) == (name, None, "a {}")
+
+
+@pytest.mark.parametrize("line", ["# new.py", "// new.js", "<!-- new.html -->", "/* a/new.css */"])
+def test_a_file_that_its_first_line_names_is_found_though_it_is_like_an_attached_one(line):
+    (new,) = proposed(f"```\n{line}\n\n{CODE}\n```", *FILES)
+    assert (new.name, new.text) == (line.split()[1], f"{CODE}\n")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Run it with `python new.py`:\n```sh\npython new.py\n```",
+        "Make `new.sh` executable:\n```bash\nchmod +x new.sh\n```",
+        "Add this to your `new.css`:\n```css\nb {}\n```",
+        "From `a.py` and `b.py`:\n```\nb\n```",
+        "`code.py`\n```py\nx = 1\n```",
+        "A Node.js server, e.g. of example.com:\n```js\nb\n```",
+        "`console.log()` and `.button` are:\n```js\nb\n```",
+        "### new.py\n```diff\n+b\n```",
+        "### new.py\n```py\nb",
+    ],
+)
+def test_a_block_that_only_uses_a_file_or_is_a_part_of_it_is_none(answer):
+    assert proposed(answer, *FILES) == []
+
+
+def test_an_answer_may_hold_several_files_each_for_itself():
+    page, style = Attachment("a/page.html", "<p>\nA\n</p>"), Attachment("b/page.html", "<p>\nB\n</p>")
+    blocks = ("a/page.html", "<p>\nC\n</p>"), ("b/page.html", "<p>\nA\n</p>"), ("x.js", "let x")
+    answer = "\n".join(f"**{name}**\n```\n{text}\n```" for name, text in blocks)
+    assert [(new.name, new.text[:-1]) for new in proposed(answer, page, style)] == [*blocks]

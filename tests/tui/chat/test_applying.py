@@ -45,7 +45,7 @@ async def test_an_unasked_loss_is_shown_whatever_was_asked_before(pair: Pair) ->
 async def test_it_is_shown_written_attached_and_taken_back(pair: Pair) -> None:
     async with open_chat(*pair, says=f"Here:\n\n```txt\n{NEW}```\nDone.") as chat:
         await ask(chat)
-        assert any("a applies it to file.txt" in text for text in chat.shown(".footnote"))
+        assert any("a writes file.txt" in text for text in chat.shown(".footnote"))
         await chat.act()
         assert chat.footer["a"] == "Apply"
         assert "-line 3\n+line three" in await change_shown(chat)
@@ -83,7 +83,7 @@ async def test_a_file_not_in_utf8_is_written_as_it_was(pair: Pair, encoding: str
 async def test_where_there_is_nothing_to_apply_that_is_said(pair: Pair, answer: str) -> None:
     async with open_chat(*pair, says=answer) as chat:
         await ask(chat)
-        assert not any("applies" in text for text in chat.shown(".footnote"))
+        assert not any("a writes" in text for text in chat.shown(".footnote"))
         await chat.act("a")
         assert any(text.startswith("Not on this message: show the change") for text in chat.notices)
 

@@ -50,11 +50,11 @@ class Answer(Turn):
         self._opened_again = not self.busy
         self.tokens = TextView(growing=self.busy)
         self.thought: Thought | None = None
-        self.rewritten_file: Callable[[StoredMessage], str] = lambda _: ""
-        """Returns the name of the attached file that it rewrites, or an empty string."""
+        self.proposed_files: Callable[[StoredMessage], str] = lambda _: ""
+        """Returns the names of the files that it holds, or an empty string."""
         self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         """Returns what the passages of its question do not support."""
-        self._changed_file = ""
+        self._files = ""  # the names of those that it holds
         self.text = record.content if record and not self.busy else ""
         # Reads the rounds of the stored text; it is called once.
         self._read_steps = partial(_beginning, trace, record) if trace and record else None
@@ -130,9 +130,9 @@ class Answer(Turn):
         if self.thought is not None:
             self.thought.grow(False)
         self._calling.display = False
-        if self.record is not None and (name := self.rewritten_file(self.record)):
-            self._changed_file = name
-            footnote += f" · {TO_MESSAGES}, a applies it to {name}"
+        if self.record is not None and (names := self.proposed_files(self.record)):
+            self._files = names
+            footnote += f" · {TO_MESSAGES}, a writes {names}"
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
         self.refresh_keys()
@@ -198,7 +198,7 @@ class Answer(Turn):
             case "regenerate":
                 return not self.busy
             case "apply":
-                return not self.busy and bool(self._changed_file)
+                return not self.busy and bool(self._files)
             case "inspect":
                 return bool(self.steps) or self._read_steps is not None
         return super().offers(verb)

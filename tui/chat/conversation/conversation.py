@@ -52,8 +52,8 @@ class Conversation(VerticalScroll):
         self.hint = Static(HINT, id="new-text", markup=False)
         self.trace: Callable[[int], Trace] = lambda _: ()
         """Returns how a stored answer was decoded, by its id."""
-        self.rewritten_file: Callable[[StoredMessage], str] = lambda _: ""
-        """Returns the name of the attached file that an answer rewrites, or an empty string."""
+        self.proposed_files: Callable[[StoredMessage], str] = lambda _: ""
+        """Returns the names of the files that an answer holds, or an empty string."""
         self.support: Callable[[StoredMessage], Support] = lambda _: Support()
         self.question_count = 0
         """How many questions the user has asked, also before this start."""
@@ -172,7 +172,7 @@ class Conversation(VerticalScroll):
         """Return an answer with the settings that all answers share."""
         for name, shown in self.switches.items():
             answer.set_reactive(getattr(Answer, name), shown)
-        answer.rewritten_file, answer.support = self.rewritten_file, self.support
+        answer.proposed_files, answer.support = self.proposed_files, self.support
         return answer
 
     # Where the reader is
