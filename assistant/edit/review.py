@@ -42,7 +42,8 @@ NEEDS_IMPORT = {  # what means nothing without an import, where others may stand
 }
 SHORTENS = re.compile(
     r"(?i)summar|extract|filter|concise|tighten|\breduc|dedup|\btrim|\bcut\b|"
-    r"r[eé]sum|raccourc|acort|corto\b|\b(?:first|last|erste|letzte)|"
+    r"^cleanup|\bclean(?:ing)?\b|\btidy|räum|netto[iy]|r[eé]sum|raccourc|acort|corto\b|"
+    r"\b(?:first|last|erste|letzte)|"
     r"\b(?:keep|leave|behalt\w*)\W+(?:\w+\W+){0,3}(?:only|just|nur)\b|"
     r"\b(?:only|just|nur)\W+(?:keep|leave|behalt)"
 )

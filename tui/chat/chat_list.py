@@ -159,7 +159,7 @@ class ChatList(Vertical):
             case "pin" if chosen:
                 self._change(partial(store.pin, chosen.id, not chosen.pinned))
             case "delete" if chosen:
-                message, news = "Deleted. Ctrl+Z brings it back.", self.Deleted(chosen.id)
+                message, news = "Deleted. Ctrl+Z in this list brings it back.", self.Deleted(chosen.id)
                 self._change(partial(store.delete, chosen.id), message, news)
             case "rename" | "export" if chosen:
                 texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
