@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Hunk, compare
@@ -39,10 +38,7 @@ class AnswerChange:
 def answer_changes(
     answer: StoredMessage, path: Sequence[StoredMessage]
 ) -> tuple[list[AnswerChange], list[str]]:
-    """Return the changes that an answer on a path proposes, and the reasons why others cannot be.
-
-    OSError if the current folder is gone.
-    """
+    """Return the changes that an answer on a path proposes, and why others cannot be made."""
     before = takewhile(lambda other: other.id != answer.id, path)
     (*_, request) = ["", *(other.content for other in before if other.role == "user")]
     changes, reasons = list[AnswerChange](), list[str]()
@@ -51,7 +47,7 @@ def answer_changes(
             changes.append(_change(proposal, request))
         except (UsageError, StorageError) as error:
             reasons.append(str(error))
-    return changes, reasons or [NONE][len(changes) :]
+    return changes, reasons or ([] if changes else [NONE])
 
 
 def _change(proposal: Proposal, request: str) -> AnswerChange:
@@ -77,9 +73,9 @@ def _change(proposal: Proposal, request: str) -> AnswerChange:
 
 def _file(proposal: Proposal) -> text_file.TextFile:
     """Return the present file; one that only the answer names is in the current folder."""
-    path, folder = expanded(proposal.name).absolute(), Path.cwd()
-    if proposal.old is None and not path.resolve().is_relative_to(folder):
-        raise UsageError(f"{proposal.name} is not in {folder}, so this answer cannot write it.")
+    if proposal.reason:
+        raise UsageError(proposal.reason)
+    path = expanded(proposal.name).absolute()
     if proposal.old is None and not os.path.lexists(path):
         return text_file.new(path)
     file = text_file.read(path)

@@ -65,7 +65,7 @@ def undo(path: Path) -> None:
         raise UsageError(f"{path} is already as it was before the last edit.")
     if _digest(now.data) != version.after:
         raise UsageError(
-            f"{path} has changed since its last edit, so nothing was undone. "
+            f"{path} has changed since its last edit, so it stays as it is. "
             f"See what it was: {undo_command(path)} --diff"
         )
     write(now, version.before, now.data)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from operator import itemgetter
 from pathlib import Path
+from textwrap import dedent
 from typing import NamedTuple
 
 from assistant.edit.fitting import indented
@@ -16,9 +17,8 @@ from assistant.session.attachments import DOCUMENTS
 from assistant.store.values import StoredMessage
 from models.files.places import expanded
 
-MARKS = re.compile(r"(`{3,}|~{3,})[ \t]*([^`]*)")
+MARKS = re.compile(r"(?P<indent> *)(?P<sign>`{3,}|~{3,})[ \t]*(?P<language>[^`]*)")
 """The line that opens or closes a block: its marks, and what follows those that open one."""
-OPENING = re.compile(r"^ *(?:```|~~~)", re.MULTILINE)
 PATCHES = ("diff", "patch")
 SHELL = re.compile(r"(?:ba|z|fi|c)?sh\b|shell|console|terminal|powershell|cmd")
 SCRIPTS = ("", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat")
@@ -42,6 +42,18 @@ class Proposal(NamedTuple):
     text: str
     gap: str = ""  # what it lacks, in half a sentence
 
+    @property
+    def reason(self) -> str:
+        """Why it cannot be written, or an empty string."""
+        path = expanded(self.name)
+        if self.old is not None:
+            return "" if os.path.isfile(path) else f"{self.name} is gone."
+        try:
+            is_inside = path.resolve().is_relative_to(Path.cwd())
+        except (OSError, RuntimeError):  # the current folder is gone, or a link leads to itself
+            is_inside = False
+        return "" if is_inside else f"{self.name} is not in this folder, so no answer writes it."
+
 
 def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Proposal]:
     """Return the files that an answer on a path holds.
@@ -49,7 +61,7 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
     They are new versions of files that were attached before it, and files that it names. Of several
     versions of a file the last counts, and of several attachments of one name, too.
     """
-    if not OPENING.search(answer.content):
+    if "```" not in answer.content and "~~~" not in answer.content:
         return []
     files = _attached(takewhile(lambda record: record.id != answer.id, path))
     versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
@@ -63,11 +75,8 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
 
 
 def names(answer: StoredMessage, path: Iterable[StoredMessage]) -> str:
-    """Return the names of the files that an answer on a path holds, without attached ones gone."""
-    return ", ".join(
-        file.name for file in proposals(answer, path)
-        if file.old is None or os.path.isfile(expanded(file.name))
-    )  # fmt: skip
+    """Return the names of the files that an answer on a path holds, and that can be written."""
+    return ", ".join(file.name for file in proposals(answer, path) if not file.reason)
 
 
 def _attached(path: Iterable[StoredMessage]) -> dict[str, str]:
@@ -101,56 +110,47 @@ def _named_blocks(
 
     Blocks within a block may have ends like its own: those of a file with blocks are tried.
     """
-    marks = {name: sum(map(bool, map(MARKS.match, old))) for name, old in versions.items()}
-    limits = {name: count // 2 + ADDED if count else 1 for name, count in marks.items()}
+    limit = max(map(_limit, versions.values()), default=1)
     start, below, budget = 0, 0, MAX_ENDS
     while start < len(lines):
-        limit = max(1, min(budget, max(limits.values(), default=1)))
-        ends = [*islice(_ends(lines, start), limit)]
-        budget -= len(ends)
+        ends = [*islice(_ends(lines, start), max(1, min(budget, limit)))]
         if ends:
-            texts = [_dedented(lines[start:end]) for end in ends]
-            label = _label(lines[below:start], texts[0])
-            is_patch = texts[0][0].endswith(PATCHES)
-            fits = {
-                name: [_likeness(old, text[1:]) for text in texts[: limits[name]]]
-                for name, old in versions.items()
-                if name.endswith(PATCHES) or not is_patch
-            }
-            name, index = _best(label, fits)
+            budget -= len(ends)
+            texts = [dedent("\n".join(lines[start:end])).split("\n") for end in ends]
+            name, index = _best(_label(lines[below:start], texts[0]), texts, versions)
             if name:
                 yield name, texts[index][1:]
             start = below = ends[index]
         start += 1
 
 
-def _dedented(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a block without the indentation of its first one, if all have it."""
-    indent = _indent(lines[0])
-    has_all = all(line.startswith(indent) for line in lines if line.strip())
-    return [line.removeprefix(indent) if has_all else line for line in lines]
+def _limit(old: Sequence[str]) -> int:
+    """Return how many ends of a block are tried for the new version of a file."""
+    marks = sum(map(bool, map(MARKS.match, old)))
+    return marks // 2 + ADDED if marks else 1
 
 
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" "))]
+def _best(
+    label: str, texts: Sequence[Sequence[str]], versions: Mapping[str, Sequence[str]]
+) -> tuple[str, int]:
+    """Return the name of the file that a block is, or "", and the index of the best of its texts.
 
-
-def _best(label: str, fits: Mapping[str, Sequence[float]]) -> tuple[str, int]:
-    """Return the name of the file that a block is, or "", and the index of the end that fits it.
-
-    `fits` says how like the text up to each end is to each attached file. What the answer calls the
-    block counts more, unless it is a part of that file.
+    What an answer calls it counts more than what it is like, unless it is a part of that file.
     """
-    known = next((name for name in fits if f"/{name}".endswith(f"/{label}")), "")
-    choices = [
-        (fit + (name == known and fit >= NAMED), -index, name)
-        for name, of_file in fits.items()
-        for index, fit in enumerate(of_file)
-    ]
-    likeness, index, name = max(choices, default=(0.0, 0, ""), key=itemgetter(0, 1))
+    known = next((name for name in versions if f"/{name}".endswith(f"/{label}")), "")
     if label and not known:
         return label, 0
-    return (name, -index) if likeness >= ALIKE else ("", 0)
+    likeness, index, name = max(
+        (
+            (_likeness(old, text[1:], NAMED if name == known else ALIKE), -index, name)
+            for name, old in versions.items()
+            for index, text in enumerate(texts[: _limit(old)])
+            if name.endswith(PATCHES) or not text[0].endswith(PATCHES)
+        ),
+        default=(0.0, 0, ""),
+        key=itemgetter(0, 1),
+    )
+    return (name, -index) if likeness else ("", 0)
 
 
 def _label(above: Sequence[str], block: Sequence[str]) -> str:
@@ -162,39 +162,35 @@ def _label(above: Sequence[str], block: Sequence[str]) -> str:
         names = {(match["used"], match["name"].removeprefix("./")) for match in NAME.finditer(text)}
         if names:
             used, name = names.pop()
-            is_script = not SHELL.match(opening) or _is_script(name, block[1:])
-            is_patch = name.endswith(PATCHES) or not opening.endswith(PATCHES)
-            return name if is_script and is_patch and not (used or names) else ""
+            is_script = Path(name).suffix in SCRIPTS and (
+                "".join(block[1:]).startswith("#!") or Path(name).name not in "\n".join(block[1:])
+            )
+            is_use = used or names or (SHELL.match(opening) and not is_script)
+            is_part = opening.endswith(PATCHES) and not name.endswith(PATCHES)
+            return "" if is_use or is_part else name
     return ""
-
-
-def _is_script(name: str, lines: Sequence[str]) -> bool:
-    """Return whether commands are the script of that name, and do not run it."""
-    is_run = Path(name).name in "\n".join(lines) and not lines[0].startswith("#!")
-    return Path(name).suffix in SCRIPTS and not is_run
 
 
 def _ends(lines: Sequence[str], start: int) -> Iterator[int]:
     """Yield the lines that may close the block that a line opens: blocks within it are whole."""
-    indent = _indent(lines[start])
-    opening, inner = MARKS.fullmatch(lines[start].lstrip(" ")), ""
+    opening, inner = MARKS.fullmatch(lines[start]), ""
     for i in range(start + 1, len(lines) if opening else 0):
-        if (marks := MARKS.fullmatch(lines[i].removeprefix(indent))) and opening:
-            sign, language = marks.groups()
-            if not language and not inner and sign.startswith(opening[1]):
+        marks = MARKS.fullmatch(lines[i])
+        if marks and opening and marks["indent"] == opening["indent"]:
+            sign, language = marks["sign"], marks["language"]
+            if not language and not inner and sign.startswith(opening["sign"]):
                 yield i  # or it opens a block within
             if language and inner and sign.startswith(inner):
                 break  # it was none: this one opens the next
             inner = "" if inner and sign.startswith(inner) else inner or sign
 
 
-def _likeness(old: Sequence[str], new: Sequence[str]) -> float:
-    """Return the share of lines that are in both and not blank; of the two the smaller one."""
-    sides = [[line.strip() for line in lines if line.strip()] for lines in (old, new)]
-    if not all(sides):
-        return 0.0
-    (one, other) = sides
-    return min(
-        sum(line in known for line in lines) / len(lines)
-        for lines, known in ((one, {*other}), (other, {*one}))
-    )
+def _likeness(old: Sequence[str], new: Sequence[str], least: float) -> float:
+    """Return the share of lines that are in both and not blank; of the two the smaller one.
+
+    It is 0 if it is below the least one, and more than any other where less is asked for.
+    """
+    one, other = ([line.strip() for line in lines if line.strip()] for lines in (old, new))
+    both = (one, {*other}), (other, {*one})
+    share = min(sum(line in there for line in here) / max(1, len(here)) for here, there in both)
+    return share + (least < ALIKE) if share >= least else 0.0

@@ -154,8 +154,9 @@ class TurnActions:
         from assistant.edit.answer_change import answer_changes
 
         changes, reasons = answer_changes(record, self._branch.records)
-        for reason in reasons:
-            self._view.notify(safe(reason), severity="warning", timeout=8, markup=False)
+        if reasons:
+            text = safe("\n".join(reasons))
+            self._view.notify(text, severity="warning", timeout=8, markup=False)
         self._show_changes(changes)
 
     def _show_changes(self, changes: Sequence[AnswerChange]) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -89,21 +89,32 @@ def edit(
         if check:
             console.hide_progress()
             passed = session.check(check)
-    if reasons or errors:
-        kind = type(errors[0]) if errors else ModelError
-        raise kind(" ".join([*map(str, errors), *reasons]))
+    _raise(errors, reasons)
     if not passed:
         sys.exit(1)
 
 
 def _undo(files: tuple[str, ...], prints: bool) -> None:
     from assistant.edit import kept_versions
+    from assistant.edit.part import split
 
     if not files:
         raise UsageError("Name the file to bring back: specchat edit --undo FILE")
-    for name in files:
-        if prints:
-            put(kept_versions.undo_patch(Path(name)))
-        else:
-            kept_versions.undo(Path(name))
-            click.echo(f"{safe(name)} is as it was before its last change.", err=True)
+    errors = list[UsageError | StorageError]()
+    for path in {os.path.realpath(path): path for path, _ in map(split, files)}.values():
+        try:
+            if prints:
+                put(kept_versions.undo_patch(path))
+            else:
+                kept_versions.undo(path)
+                click.echo(f"{safe(str(path))} is as it was before its last change.", err=True)
+        except (UsageError, StorageError) as error:  # the other files are brought back
+            errors.append(error)
+    _raise(errors)
+
+
+def _raise(errors: Sequence[UsageError | StorageError], reasons: Sequence[str] = ()) -> None:
+    """Raise what went wrong with some of the files, if anything did."""
+    if reasons or errors:
+        kind = type(errors[0]) if errors else ModelError
+        raise kind(" ".join([*map(str, errors), *reasons]))

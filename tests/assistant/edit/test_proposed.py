@@ -81,7 +81,7 @@ def test_a_passage_of_a_file_is_no_file_and_a_document_has_no_text_of_its_own() 
         ("**`src/app.js`:**\n\n```js\n{}\n```", "src/app.js"),
         ("#### 1. Create `./Makefile`\n\nIt builds all of it:\n```make\n{}\n```", "Makefile"),
         ("1. **.env**\n   ```sh\n   {}\n   ```", ".env"),
-        ("```yaml title=\"ci.yml\"\n{}\n```", "ci.yml"),
+        ('```yaml title="ci.yml"\n{}\n```', "ci.yml"),
         ("~~~js:src/app.js\n{}\n~~~", "src/app.js"),
         ("Save this to a new file named run.sh:\n```bash\n{}\n```", "run.sh"),
         ("Now a.css:\n```\n{}\n```\nThe rule in `a.css` is:\n```\nb {{}}\n```", "a.css"),
@@ -120,7 +120,10 @@ def test_a_block_that_only_uses_a_file_or_is_a_part_of_it_is_none(answer):
 
 
 def test_an_answer_may_hold_several_files_each_for_itself():
-    page, style = Attachment("a/page.html", "<p>\nA\n</p>"), Attachment("b/page.html", "<p>\nB\n</p>")
+    page, style = (
+        Attachment("a/page.html", "<p>\nA\n</p>"),
+        Attachment("b/page.html", "<p>\nB\n</p>"),
+    )
     blocks = ("a/page.html", "<p>\nC\n</p>"), ("b/page.html", "<p>\nA\n</p>"), ("x.js", "let x")
     answer = "\n".join(f"**{name}**\n```\n{text}\n```" for name, text in blocks)
     assert [(new.name, new.text[:-1]) for new in proposed(answer, page, style)] == [*blocks]
