@@ -8,7 +8,6 @@ from assistant.session import events
 from assistant.session.chat_session import ChatSession
 from assistant.session.citing import copied_last
 from assistant.session.messages import passages_of
-from assistant.session.support import check
 from assistant.store.values import ELSEWHERE, StoredMessage
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer
@@ -30,8 +29,7 @@ class SessionView:
     def __init__(self, widgets: ChatWidgets, session: ChatSession) -> None:
         self._screen, self.session = widgets, session
         self._conversation = view = widgets.conversation
-        view.trace, view.proposed_files = session.branch.trace, self._proposed_files
-        view.support = lambda record: check(record, session.branch.records)
+        view.trace, view.path = session.branch.trace, lambda: session.branch.records
         self._pending_figures: Decoded | None = None  # shown by the next timer
         self._progress = AnswerProgress()
         self._takes_focus = False  # whether the next answer replaces the turn that had the focus
@@ -120,12 +118,6 @@ class SessionView:
         turn.record = record
         if isinstance(turn, Answer):
             turn.end(record)
-
-    def _proposed_files(self, record: StoredMessage) -> str:
-        """Return the names of the files that an answer holds, or an empty string."""
-        from assistant.edit.proposals import names
-
-        return names(record, self.session.branch.records)
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:
         self._clear_figures()

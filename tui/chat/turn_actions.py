@@ -179,7 +179,7 @@ class TurnActions:
 
         def undo() -> None:
             change.undo()
-            attached.remove(change.name)
+            attached.drop(change.name)
             if not change.file.is_new:
                 attached.add(read(change.file.path, change.name))
 

@@ -125,7 +125,7 @@ class PromptAttachments(Widget):
         self.chips = (*others, chip)
         self._request_count(chip)
 
-    def remove(self, name: str) -> None:
+    def drop(self, name: str) -> None:
         """Remove an attachment."""
         self.chips = tuple(chip for chip in self.chips if chip.attachment.name != name)
 
