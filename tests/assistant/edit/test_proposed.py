@@ -1,5 +1,6 @@
 """`proposals` finds the files in an answer: new versions of attached ones, and new ones."""
 
+from pathlib import Path
 from textwrap import indent
 
 import pytest
@@ -11,6 +12,8 @@ CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"
 PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
 PATCH = CODE.replace("\n", "\n ").replace("     return 2", "-    return 2\n+    return 3")
 BARE = PROSE.replace("sh\n", "\n")
+NAMED = Path(__file__).with_name("named.txt")
+"""The name of the file, or nothing, and an answer, in which ⏎ is a new line."""
 FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
 
 
@@ -74,25 +77,13 @@ def test_a_passage_of_a_file_is_no_file_and_a_document_has_no_text_of_its_own() 
     assert proposed(f"```\n{CODE}\n# new\n```", *attachments) == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "name"),
-    [
-        ("### index.html\n```html\n{}\n```", "index.html"),
-        ("**`src/app.js`:**\n\n```js\n{}\n```", "src/app.js"),
-        ("#### 1. Create `./Makefile`\n\nIt builds all of it:\n```make\n{}\n```", "Makefile"),
-        ("1. **.env**\n   ```sh\n   {}\n   ```", ".env"),
-        ('```yaml title="ci.yml"\n{}\n```', "ci.yml"),
-        ("~~~js:src/app.js\n{}\n~~~", "src/app.js"),
-        ("Save this to a new file named run.sh:\n```bash\n{}\n```", "run.sh"),
-        ("Now a.css:\n```\n{}\n```\nThe rule in `a.css` is:\n```\nb {{}}\n```", "a.css"),
-        ("a.css\n```\n{}\nb {{}}\n```\n**a.css**\n```\n{}\n```", "a.css"),
-        ("Write /etc/x.conf\n```\n{}\n```", "/etc/x.conf"),
-        ("../x.conf\n```\n{}\n```", "../x.conf"),
-    ],
-)
-def test_a_file_that_an_answer_names_is_found(answer, name):
-    (new,) = proposed(answer.format("a {}", "a {}"), *FILES)
-    assert (new.name, new.old, new.text.partition("\n")[0]) == (name, None, "a {}")
+@pytest.mark.parametrize("row", NAMED.read_text().split("\n")[:-1])
+def test_a_file_is_found_that_an_answer_names_and_does_not_only_use(row):
+    name, _, answer = row.partition("\t")
+    new = proposed(answer.replace("⏎", "\n"), *FILES)
+    assert [(file.name, file.old, file.text[:4]) for file in new] == [(name, None, "a {}")][
+        : len(name)
+    ]
 
 
 @pytest.mark.parametrize("line", ["# new.py", "// new.js", "<!-- new.html -->", "/* a/new.css */"])
@@ -101,29 +92,8 @@ def test_a_file_that_its_first_line_names_is_found_though_it_is_like_an_attached
     assert (new.name, new.text) == (line.split()[1], f"{CODE}\n")
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Run it with `python new.py`:\n```sh\npython new.py\n```",
-        "Make `new.sh` executable:\n```bash\nchmod +x new.sh\n```",
-        "Add this to your `new.css`:\n```css\nb {}\n```",
-        "From `a.py` and `b.py`:\n```\nb\n```",
-        "`code.py`\n```py\nx = 1\n```",
-        "A Node.js server, e.g. of example.com:\n```js\nb\n```",
-        "`console.log()` and `.button` are:\n```js\nb\n```",
-        "### new.py\n```diff\n+b\n```",
-        "### new.py\n```py\nb",
-    ],
-)
-def test_a_block_that_only_uses_a_file_or_is_a_part_of_it_is_none(answer):
-    assert proposed(answer, *FILES) == []
-
-
 def test_an_answer_may_hold_several_files_each_for_itself():
-    page, style = (
-        Attachment("a/page.html", "<p>\nA\n</p>"),
-        Attachment("b/page.html", "<p>\nB\n</p>"),
-    )
-    blocks = ("a/page.html", "<p>\nC\n</p>"), ("b/page.html", "<p>\nA\n</p>"), ("x.js", "let x")
+    pages = [Attachment(f"{name}/page.html", f"<p>\n{name}\n</p>") for name in "ab"]
+    blocks = ("a/page.html", "<p>\nC\n</p>"), ("b/page.html", "<p>\na\n</p>"), ("x.js", "let x")
     answer = "\n".join(f"**{name}**\n```\n{text}\n```" for name, text in blocks)
-    assert [(new.name, new.text[:-1]) for new in proposed(answer, page, style)] == [*blocks]
+    assert [(new.name, new.text[:-1]) for new in proposed(answer, *pages)] == [*blocks]
