@@ -52,14 +52,19 @@ def answer_changes(
 
 def _change(proposal: Proposal, request: str) -> AnswerChange:
     """Return a change; UsageError if the file has it already, StorageError if it is read-only."""
-    name, warnings = proposal.name, list[str]()
-    file = _file(proposal)
+    if proposal.reason:
+        raise UsageError(proposal.reason)
+    name, path, warnings = proposal.name, expanded(proposal.name).absolute(), list[str]()
+    is_new = proposal.old is None and not os.path.lexists(path)
+    file = text_file.new(path) if is_new else text_file.read(path)
+    if not is_new:
+        text_file.check_writable(path)
     data = file.encoded(proposal.text)
     parsed = text_file.parse(file.path, data)
     hunks = compare(file.lines if file.data else (), parsed.lines)
     if not hunks:
         raise UsageError(f"{name} has this change already.")
-    if file.is_new:
+    if is_new:
         warnings.append(f"A new file in {file.path.parent}.")
     elif proposal.old is None:
         warnings.append(f"{name} exists, and was not attached: the answer was written without it.")
@@ -69,15 +74,3 @@ def _change(proposal: Proposal, request: str) -> AnswerChange:
         warnings.insert(0, f"This is only a fragment: {proposal.gap}.")
     warnings += review(file.path.suffix, file.text, parsed.text, request)
     return AnswerChange(name, file, data, hunks, warnings)
-
-
-def _file(proposal: Proposal) -> text_file.TextFile:
-    """Return the present file; one that only the answer names is in the current folder."""
-    if proposal.reason:
-        raise UsageError(proposal.reason)
-    path = expanded(proposal.name).absolute()
-    if proposal.old is None and not os.path.lexists(path):
-        return text_file.new(path)
-    file = text_file.read(path)
-    text_file.check_writable(path)
-    return file

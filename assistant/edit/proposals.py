@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, takewhile
 from operator import itemgetter
 from pathlib import Path
@@ -48,11 +49,10 @@ class Proposal(NamedTuple):
         path = expanded(self.name)
         if self.old is not None:
             return "" if os.path.isfile(path) else f"{self.name} is gone."
-        try:
-            is_inside = path.resolve().is_relative_to(Path.cwd())
-        except (OSError, RuntimeError):  # the current folder is gone, or a link leads to itself
-            is_inside = False
-        return "" if is_inside else f"{self.name} is not in this folder, so no answer writes it."
+        with suppress(OSError, RuntimeError):  # this folder is gone, or a link leads to itself
+            if path.resolve().is_relative_to(Path.cwd()):
+                return ""
+        return f"{self.name} is not in this folder, so no answer writes it."
 
 
 def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Proposal]:
@@ -63,15 +63,14 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
     """
     if "```" not in answer.content and "~~~" not in answer.content:
         return []
-    files = _attached(takewhile(lambda record: record.id != answer.id, path))
-    versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
+    versions = _attached(takewhile(lambda record: record.id != answer.id, path))
     last = dict[str, Sequence[str]]()
     for name, block in _named_blocks(END.sub("\n", answer.content).split("\n"), versions):
         new = _without_name(name, block, versions.get(name, ()))
         is_excerpt = {*new} < {*last.get(name, ())}  # which the answer explains
         if new != versions.get(name) and not is_excerpt:
             last[name] = new
-    return [_proposal(name, files.get(name), new) for name, new in last.items()]
+    return [_proposal(name, versions.get(name), new) for name, new in last.items()]
 
 
 def names(answer: StoredMessage, path: Iterable[StoredMessage]) -> str:
@@ -79,13 +78,12 @@ def names(answer: StoredMessage, path: Iterable[StoredMessage]) -> str:
     return ", ".join(file.name for file in proposals(answer, path) if not file.reason)
 
 
-def _attached(path: Iterable[StoredMessage]) -> dict[str, str]:
-    """Return the texts of the files on a path that were attached as a whole, by their names."""
+def _attached(path: Iterable[StoredMessage]) -> dict[str, list[str]]:
+    """Return the lines of the files on a path that were attached as a whole, by their names."""
     attached = (attachment for record in path for attachment in record.attachments)
     whole = (file for file in attached if not (file.number or file.is_folder))
-    return {
-        file.name: file.text for file in whole if Path(file.name).suffix.lower() not in DOCUMENTS
-    }
+    texts = (file for file in whole if Path(file.name).suffix.lower() not in DOCUMENTS)
+    return {file.name: END.sub("\n", file.text).split("\n") for file in texts}
 
 
 def _without_name(name: str, new: Sequence[str], old: Sequence[str]) -> Sequence[str]:
@@ -95,12 +93,11 @@ def _without_name(name: str, new: Sequence[str], old: Sequence[str]) -> Sequence
     return "\n".join(new[1:]).lstrip("\n").split("\n") if is_named else new
 
 
-def _proposal(name: str, attached: str | None, new: Sequence[str]) -> Proposal:
-    if attached is None:
+def _proposal(name: str, old: Sequence[str] | None, new: Sequence[str]) -> Proposal:
+    if old is None:
         return Proposal(name, None, "\n".join([*new, ""]))
-    old = END.sub("\n", attached).split("\n")
     new = indented(old, Part(0, len(old)), new)
-    return Proposal(name, attached, "\n".join([*new, ""]), left_out(old, new))
+    return Proposal(name, "\n".join(old), "\n".join([*new, ""]), left_out(old, new))
 
 
 def _named_blocks(

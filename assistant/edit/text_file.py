@@ -36,12 +36,7 @@ class TextFile:
     encoding: str  # as `decode` names it
     bom: bytes
     real: Path = Path()  # the file itself, where its path is a link
-    missing: tuple[Path, ...] = ()  # its path and folders, as far as they are to be made
-
-    @property
-    def is_new(self) -> bool:
-        """Whether there is no such file yet."""
-        return bool(self.missing)
+    missing: tuple[Path, ...] = ()  # of a new file: its path, and the folders to be made for it
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -180,7 +180,7 @@ class TurnActions:
         def undo() -> None:
             change.undo()
             attached.drop(change.name)
-            if not change.file.is_new:
+            if not change.file.missing:
                 attached.add(read(change.file.path, change.name))
 
         change.write(self._controller.settings.save)

@@ -180,7 +180,7 @@ class SlashCommands(Completer):
             raise UsageError("There is nothing to undo.")
         (change := self._undo.pop()).undo()
         self._note(f"{one_line(str(change.file.path))} is as it was.")
-        if change.file.is_new:
+        if change.file.missing:
             self._chat.attachments = [a for a in self._chat.attachments if a.name != change.name]
         else:
             self._chat.attach(read(change.file.path, change.name))  # replaces what was undone
