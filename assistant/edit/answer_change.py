@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Hunk, compare
-from assistant.edit.proposals import Proposal, proposals
+from assistant.edit.proposals import ProposedFile, proposals
 from assistant.edit.review import review
 from assistant.store.values import StoredMessage
 from models.errors import StorageError, UsageError
@@ -50,7 +50,7 @@ def answer_changes(
     return changes, reasons or ([] if changes else [NONE])
 
 
-def _change(proposal: Proposal, request: str) -> AnswerChange:
+def _change(proposal: ProposedFile, request: str) -> AnswerChange:
     """Return a change; UsageError if the file has it already, StorageError if it is read-only."""
     if proposal.reason:
         raise UsageError(proposal.reason)

@@ -32,10 +32,10 @@ TITLE = re.compile(r"\s*(?:#|\*\*|\d+[.)]\s)")
 ADDED = 3  # the most blocks that the new version of a file with blocks is expected to have more
 MAX_ENDS = 300  # of the blocks of an answer that are compared, where blocks within them have ends
 ALIKE, NAMED = 0.5, 0.2
-"""The least share of the lines of each version that the other has, too; of one that is named."""
+"""The share of lines that both versions have in common at least; of one that the answer names."""
 
 
-class Proposal(NamedTuple):
+class ProposedFile(NamedTuple):
     """A file that an answer holds."""
 
     name: str
@@ -55,7 +55,7 @@ class Proposal(NamedTuple):
         return f"{self.name} is not in this folder, so no answer writes it."
 
 
-def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Proposal]:
+def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[ProposedFile]:
     """Return the files that an answer on a path holds.
 
     They are new versions of files that were attached before it, and files that it names. Of several
@@ -93,11 +93,11 @@ def _without_name(name: str, new: Sequence[str], old: Sequence[str]) -> Sequence
     return "\n".join(new[1:]).lstrip("\n").split("\n") if is_named else new
 
 
-def _proposal(name: str, old: Sequence[str] | None, new: Sequence[str]) -> Proposal:
+def _proposal(name: str, old: Sequence[str] | None, new: Sequence[str]) -> ProposedFile:
     if old is None:
-        return Proposal(name, None, "\n".join([*new, ""]))
+        return ProposedFile(name, None, "\n".join([*new, ""]))
     new = indented(old, Part(0, len(old)), new)
-    return Proposal(name, "\n".join(old), "\n".join([*new, ""]), left_out(old, new))
+    return ProposedFile(name, "\n".join(old), "\n".join([*new, ""]), left_out(old, new))
 
 
 def _named_blocks(
@@ -107,14 +107,16 @@ def _named_blocks(
 
     Blocks within a block may have ends like its own: those of a file with blocks are tried.
     """
-    limit = max(map(_limit, versions.values()), default=1)
+    limits = {name: _limit(old) for name, old in versions.items()}
     start, below, budget = 0, 0, MAX_ENDS
     while start < len(lines):
-        ends = [*islice(_ends(lines, start), max(1, min(budget, limit)))]
+        limit = min(budget, max(limits.values(), default=1))
+        ends = [*islice(_ends(lines, start), max(1, limit))]
         if ends:
             budget -= len(ends)
             texts = [dedent("\n".join(lines[start:end])).split("\n") for end in ends]
-            name, index = _best(_label(lines[below:start], texts[0]), texts, versions)
+            fits = {name: texts[: limits[name]] for name in versions}
+            name, index = _best(_label(lines[below:start], texts[0]), fits, versions)
             if name:
                 yield name, texts[index][1:]
             start = below = ends[index]
@@ -128,11 +130,12 @@ def _limit(old: Sequence[str]) -> int:
 
 
 def _best(
-    label: str, texts: Sequence[Sequence[str]], versions: Mapping[str, Sequence[str]]
+    label: str, fits: Mapping[str, Sequence[Sequence[str]]], versions: Mapping[str, Sequence[str]]
 ) -> tuple[str, int]:
     """Return the name of the file that a block is, or "", and the index of the best of its texts.
 
-    What an answer calls it counts more than what it is like, unless it is a part of that file.
+    `fits` has the texts that are tried for each attached file. What an answer calls a block counts
+    more than what it is like, unless it is a part of that file.
     """
     known = next((name for name in versions if f"/{name}".endswith(f"/{label}")), "")
     if label and not known:
@@ -141,7 +144,7 @@ def _best(
         (
             (_likeness(old, text[1:], NAMED if name == known else ALIKE), -index, name)
             for name, old in versions.items()
-            for index, text in enumerate(texts[: _limit(old)])
+            for index, text in enumerate(fits[name])
             if name.endswith(PATCHES) or not text[0].endswith(PATCHES)
         ),
         default=(0.0, 0, ""),
@@ -182,12 +185,12 @@ def _ends(lines: Sequence[str], start: int) -> Iterator[int]:
             inner = "" if inner and sign.startswith(inner) else inner or sign
 
 
-def _likeness(old: Sequence[str], new: Sequence[str], least: float) -> float:
+def _likeness(old: Sequence[str], new: Sequence[str], minimum: float) -> float:
     """Return the share of lines that are in both and not blank; of the two the smaller one.
 
-    It is 0 if it is below the least one, and more than any other where less is asked for.
+    It is 0 below the minimum, and more than any other where less than `ALIKE` is enough.
     """
     one, other = ([line.strip() for line in lines if line.strip()] for lines in (old, new))
     both = (one, {*other}), (other, {*one})
     share = min(sum(line in there for line in here) / max(1, len(here)) for here, there in both)
-    return share + (least < ALIKE) if share >= least else 0.0
+    return share + (minimum < ALIKE) if share >= minimum else 0.0

@@ -167,12 +167,12 @@ class TurnActions:
             return
         change, *others = changes
 
-        def decide(confirmed: bool | None) -> None:
+        def close(confirmed: bool | None) -> None:
             if confirmed:
                 self._or_notify(lambda: self._write(change))
             self._show_changes(others)
 
-        self._view.app.push_screen(ChangeScreen(change, len(others)), decide)
+        self._view.app.push_screen(ChangeScreen(change, len(others)), close)
 
     def _write(self, change: AnswerChange) -> None:
         attached = self._controller.widgets.prompt.attached
