@@ -137,7 +137,8 @@ def _best(
     `fits` has the texts that are tried for each attached file. What an answer calls a block counts
     more than what it is like, unless it is a part of that file.
     """
-    known = next((name for name in versions if f"/{name}".endswith(f"/{label}")), "")
+    texts = (name for name, old in versions.items() if any(old))
+    known = next((name for name in texts if f"/{name}".endswith(f"/{label}")), "")
     if label and not known:
         return label, 0
     likeness, index, name = max(

@@ -14,7 +14,7 @@ PATCH = CODE.replace("\n", "\n ").replace("     return 2", "-    return 2\n+    
 BARE = PROSE.replace("sh\n", "\n")
 NAMED = Path(__file__).with_name("named.txt")
 """The name of the file, or nothing, and an answer, in which ⏎ is a new line."""
-FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
+FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE), Attachment("no.py", "\n")]
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,7 @@ FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE)]
         (f"```py\n{CODE}#\n```".replace("\n", "\r\n"), "code.py", f"{CODE}#\n"),
         (indent(f"1. So\n```py\n{CODE}#\n```", "   "), "code.py", f"{CODE}#\n"),
         (f"1. So:\n   ```py\n{CODE}#\n   ```", "code.py", f"{CODE}#\n"),
+        ("`no.py`:\n```\nx\n```", "no.py", "x\n"),
         (f"**notes.md**\n```\n{PROSE[:43]}\n```", "notes.md", f"{PROSE[:43]}\n"),
     ],
 )
