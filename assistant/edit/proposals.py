@@ -107,7 +107,8 @@ def _named_blocks(
 
     Blocks within a block may have ends like its own: those of a file with blocks are tried.
     """
-    limits = {name: _limit(old) for name, old in versions.items()}
+    marks = {name: sum(map(bool, map(MARKS.match, old))) for name, old in versions.items()}
+    limits = {name: count // 2 + ADDED if count else 1 for name, count in marks.items()}
     start, below, budget = 0, 0, MAX_ENDS
     while start < len(lines):
         limit = min(budget, max(limits.values(), default=1))
@@ -121,12 +122,6 @@ def _named_blocks(
                 yield name, texts[index][1:]
             start = below = ends[index]
         start += 1
-
-
-def _limit(old: Sequence[str]) -> int:
-    """Return how many ends of a block are tried for the new version of a file."""
-    marks = sum(map(bool, map(MARKS.match, old)))
-    return marks // 2 + ADDED if marks else 1
 
 
 def _best(
