@@ -179,7 +179,8 @@ class TurnActions:
 
         def undo() -> None:
             change.undo()
-            attached.drop(change.name)
+            others = (chip for chip in attached.chips if chip.attachment.name != change.name)
+            attached.chips = tuple(others)
             if not change.file.missing:
                 attached.add(read(change.file.path, change.name))
 

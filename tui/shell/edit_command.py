@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -89,7 +88,9 @@ def edit(
         if check:
             console.hide_progress()
             passed = session.check(check)
-    _raise(errors, reasons)
+    if reasons or errors:
+        kind = type(errors[0]) if errors else ModelError
+        raise kind(" ".join([*map(str, errors), *reasons]))
     if not passed:
         sys.exit(1)
 
@@ -110,11 +111,5 @@ def _undo(files: tuple[str, ...], prints: bool) -> None:
                 click.echo(f"{safe(str(path))} is as it was before its last change.", err=True)
         except (UsageError, StorageError) as error:  # the other files are brought back
             errors.append(error)
-    _raise(errors)
-
-
-def _raise(errors: Sequence[UsageError | StorageError], reasons: Sequence[str] = ()) -> None:
-    """Raise what went wrong with some of the files, if anything did."""
-    if reasons or errors:
-        kind = type(errors[0]) if errors else ModelError
-        raise kind(" ".join([*map(str, errors), *reasons]))
+    if errors:
+        raise type(errors[0])(" ".join(map(str, errors)))

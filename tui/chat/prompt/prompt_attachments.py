@@ -125,10 +125,6 @@ class PromptAttachments(Widget):
         self.chips = (*others, chip)
         self._request_count(chip)
 
-    def drop(self, name: str) -> None:
-        """Remove an attachment."""
-        self.chips = tuple(chip for chip in self.chips if chip.attachment.name != name)
-
     def add_pasted(self, text: str) -> None:
         """Add a text that has no name."""
         if len(text) > LIMIT:
