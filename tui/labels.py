@@ -21,6 +21,14 @@ ON_MACOS = "Shift+Tab" if sys.platform == "darwin" else None
 TO_MESSAGES = ON_MACOS or "Ctrl+↑"
 """The key that goes to the messages."""
 
+LONGEST_REASON = 200
+"""Characters shown of the reason why a tool call failed."""
+_CALL_ENDS = {
+    "refused": "refused",
+    "cancelled": "stopped",
+    "failed": "failed",
+    "interrupted": "interrupted: the program ended before it returned",
+}
 _SIZE = re.compile(r"(?i)[ae]?\d+(\.\d+)?[bm]")
 _NAME_WORD = re.compile(r"(?i)[a-z]+|[ae]\d+b|\d{4}")
 _DROPPED = {"instruct", "chat", "it", "gguf", "awq", "hf"}
@@ -119,6 +127,14 @@ def call_parts(call: ToolCall) -> list[str]:
     """Return the name of a tool call, and its arguments in a line if there are any."""
     given = ", ".join(f"{name}: {' '.join(value.split())}" for name, value in arguments(call))
     return [call.name, given] if given else [call.name]
+
+
+def outcome(record: StoredMessage) -> list[str]:
+    """Return how a tool call ended: its end, why or how much it returned, and the seconds."""
+    end, content = _CALL_ENDS.get(record.stop or "", ""), record.content
+    reason = " ".join(content[:LONGEST_REASON].split())
+    about = reason if end or not content else counted(len(content), "character")
+    return [*filter(None, (end, about, f"{record.seconds:.1f} s" if record.seconds else ""))]
 
 
 def access(tool: OfferedTool) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from llguidance import LLMatcher
 
@@ -14,10 +13,10 @@ from assistant.calling.formats import CallFormat, largest, read_json
 from assistant.calling.grammar import CallGrammar
 from assistant.calling.lark import LarkRules
 from assistant.constraints.grammar import (
-    LIMITS,
     STYLE,
     check_factors,
     compiled,
+    grammar_of,
     matcher_of,
     named,
     reason,
@@ -28,10 +27,6 @@ from assistant.request import Constraint, Request, Tool
 from models.errors import UsageError
 from models.native.vocab import Vocab
 
-if TYPE_CHECKING:
-    from llguidance._lib import JsonCompileOptions
-
-_STYLE: JsonCompileOptions = {**STYLE, "lenient": True}
 _CONSTRAINT = "constraint"
 _MAX_REMEMBERED = 1000  # tools whose schemas are remembered
 
@@ -74,7 +69,7 @@ class Constraints:
         checked = {tool.name: self._schema(tool, call_format) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
         parts = [named(request.constraint, _CONSTRAINT)] if request.constraint else []
-        rules, choice = LarkRules(self._controls, _STYLE), request.tool_choice
+        rules, choice = LarkRules(self._controls, STYLE), request.tool_choice
         gap, instead = thinks and choice == "required", _CONSTRAINT if parts else None
         grammar = CallGrammar(call_format, rules).answer(
             schemas, choice, request.parallel_calls, thought, gap, instead
@@ -104,7 +99,7 @@ class Constraints:
 
         There is no warning for keywords that a syntax leaves to the tool's own validation.
         """
-        schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, _STYLE)
+        schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, STYLE)
         wrong, why = True, "it is not the schema of an object"
         if schema is not ANY_OBJECT:
             wrong, why = self._limits(schema, call_format, rules)
@@ -121,12 +116,11 @@ class Constraints:
         """Return whether a schema cannot be enforced at all, and why it cannot completely."""
         try:
             check_factors(json.dumps(schema))
-            grammar = LLMatcher.grammar_from_json_schema(schema, overrides=_STYLE)
+            _, wrong, why = grammar_of(schema)
         except ValueError as error:
             return True, reason(str(error))
-        wrong, warnings = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
+        if why or call_format.syntax == "json":
+            return wrong, why
         alone = CallGrammar(call_format, rules).answer({"f": schema}, "required", several=False)
-        if warnings or call_format.syntax == "json":
-            return wrong, reason(warnings[0]) if warnings else ""
         _, why = compiled(alone, self._tokenizer)
         return bool(why), reason(why) if why else ""

@@ -67,7 +67,7 @@ STYLE: JsonCompileOptions = {
     "whitespace_flexible": False,
     "item_separator": ", ",
     "key_separator": ": ",
-    "lenient": False,  # what cannot be enforced is refused, not ignored
+    "lenient": True,  # what cannot be enforced is listed
 }
 TOO_LARGE = "it is too large"
 NAMES = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
@@ -155,7 +155,24 @@ def _schema(text: str) -> str:
         raise ValueError("it is not a JSON object")
     if rounded := next(_rounded(schema), None):
         raise ValueError(f"it has a whole number that would be rounded: {rounded}")
-    return LLMatcher.grammar_from_json_schema(schema, overrides=STYLE)
+    grammar, _, why = grammar_of(schema)
+    if why:
+        raise ValueError(why)
+    return grammar
+
+
+def grammar_of(schema: dict[str, object]) -> tuple[str, bool, str]:
+    """Return a schema's grammar, whether it is useless, and why it allows more than the schema.
+
+    A format that is not known is no reason: for JSON Schema it is a note on the value.
+
+    Raises:
+        ValueError: there can be no grammar.
+    """
+    grammar = LLMatcher.grammar_from_json_schema(schema, overrides=STYLE)
+    is_useless, warnings = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
+    why = next((why for why in warnings if not why.startswith("Unknown format")), "")
+    return grammar, is_useless, reason(why) if why else ""
 
 
 def _rounded(part: object, is_value: bool = False) -> Iterator[int]:
@@ -190,7 +207,7 @@ def reason(why: str) -> str:
 
 _KNOWN = (
     ("Unimplemented keys:", "it has keys that cannot be enforced:"),
-    ("oneOf constraints", "more than one of its oneOf may match; write anyOf"),
+    ("oneOf ", "more than one of its oneOf may match; write anyOf"),
     ("Value is not JSON serializable", "it has a number of more than 64 bits"),
     ("Resource ", "it refers to another file; copy that into it"),
     ("panic: assertion failed: grammar.symbols", TOO_LARGE),

@@ -5,6 +5,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from assistant.engine.batch_check import limit_batch
 from assistant.engine.engine_choice import EngineChoice, choose, needed
 from assistant.engine.profile import Evaluation, Profile
 from assistant.lab.engine_trial import compare
@@ -65,6 +66,7 @@ def _opened(
             weights, n_ctx=N_CTX, max_rows=max_rows, threads=setup.threads, cancel=cancel
         )
         with closing(model):
+            limit_batch(model, None)  # as when it is loaded for answers
             yield model
 
 

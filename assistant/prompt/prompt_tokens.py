@@ -20,7 +20,7 @@ from models.native.vocab import Vocab
 from models.progress import CancelFlag
 
 NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
-NO_TOOLS = "This model's chat template has no tools; they are described in words."
+NO_TOOLS = "This model's chat template has no known form of tools; words describe them."
 NO_EFFORT = "This model has no effort setting; yours is ignored."
 
 

@@ -43,9 +43,11 @@ class Thinking:
     def variables(self, request: Request) -> Variables:
         """Return the template's variables for the thinking that a request asks for."""
         wanted: dict[str, object] = {}
+        has_begun = request.continues and request.messages[-1].thought  # to think, and goes on
+        is_off = request.thinking == "off" and not has_begun
         if request.thinking != "auto":
-            wanted |= dict.fromkeys(SWITCHES, request.thinking == "on")
-        tokens = 0 if request.thinking == "off" else request.thinking_budget
+            wanted |= dict.fromkeys(SWITCHES, not is_off)
+        tokens = 0 if is_off else request.thinking_budget
         wanted |= {BUDGET: tokens, EFFORT: request.effort}
         known = self._template.variables
         return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
@@ -69,11 +71,12 @@ class Thinking:
     def reader(self, request: Request, beginning: AnswerBeginning) -> ThoughtReader:
         """Return the reader of an answer's thoughts, with the request's budget.
 
-        If thinking is off and the template has no switch for it, the budget is 0.
+        If thinking is off and the template does not switch it off, the budget is 0.
         """
         budget = request.thinking_budget
         if request.thinking == "off":
-            budget = None if self._template.variables & {*SWITCHES, BUDGET} else 0
+            is_switched_off = False in self.variables(request).values()  # as is a budget of 0
+            budget = None if is_switched_off else 0
         closing = [] if budget is None else self.controls.tokenize(self.markers.closes)
         return ThoughtReader(beginning, closing, budget)
 
@@ -93,15 +96,19 @@ class Thinking:
 
     def prefix(self, answer: Message, variables: Variables) -> Sequence[int]:
         """Return the tokens of the answer at the end of a conversation, to be continued."""
-        if answer.token_ids or not (self.thinks and answer.thought):
-            return answer.token_ids or self._vocab.tokenize(answer.content)
+        content, thought, marks = answer.content, answer.thought, self.markers
+        has_marks = not thought and (marks.opens.rstrip() in content or marks.closes in content)
+        if answer.token_ids or not self.thinks or has_marks:
+            return answer.token_ids or self._vocab.tokenize(content)
         prompt = self._template.render([Message("user", "?")], variables)
-        opened = prompt.rstrip().endswith(self.markers.opens.rstrip())
-        prefix = [*([] if opened else self.controls.tokenize(self.markers.opens))]
-        prefix += self._vocab.tokenize(answer.thought)
-        if answer.content:
-            prefix += self.controls.tokenize(self.markers.closes)
-            prefix += self._vocab.tokenize(f"\n\n{answer.content}")
+        opened = prompt.rstrip().endswith(marks.opens.rstrip())
+        prefix = self.controls.tokenize(marks.opens) if thought and not opened else []
+        prefix += self._vocab.tokenize(thought)
+        if content:
+            prefix += self.controls.tokenize(
+                marks.closes + marks.gap if thought or opened else marks.answers
+            )
+            prefix += self._vocab.tokenize(content)
         return prefix
 
     def with_thought(self, message: Message) -> Message:

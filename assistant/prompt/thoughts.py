@@ -42,6 +42,8 @@ class Markers:
     closes: str  # leads from a thought to the answer
     transitions: Mapping[State, Mapping[str, State]]  # from each state, where markers lead to
     signs: tuple[str, ...]  # a template or vocabulary with one of them belongs to this family
+    gap: str = "\n\n"  # between a thought and the answer
+    answers: str = ""  # leads from the start to an answer without a thought
 
     @property
     def texts(self) -> Iterator[str]:
@@ -101,7 +103,8 @@ def _channels() -> Markers:
         "thought": {**heads, **dict.fromkeys(between, "thought")},
         "answer": {**heads, **dict.fromkeys(between, "answer")},
     }
-    return Markers(analysis, f"<|end|><|start|>assistant{final}", transitions, ("<|channel|>",))
+    closes = f"<|end|><|start|>assistant{final}"
+    return Markers(analysis, closes, transitions, ("<|channel|>",), gap="", answers=final)
 
 
 FAMILIES = (

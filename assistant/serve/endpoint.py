@@ -87,10 +87,13 @@ class Endpoint:
         self._app = Starlette(
             routes=[Mount("/v1", routes=routes), *routes], exception_handlers=handlers
         )
+        self._app.router.redirect_slashes = False  # `__call__` removes them
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and report the exchange when it has ended."""
         began = time.perf_counter()
+        # Some programs join the address and the path with one slash too many.
+        scope["path"] = "/" + "/".join(filter(None, scope["path"].split("/")))
         exchange = Exchange(scope, receive, send)
         scope["state"]["exchange"] = exchange
         try:
@@ -127,8 +130,11 @@ class Endpoint:
     ) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":  # a page cannot send this elsewhere without permission
-            raise ApiError(415, "The body must be application/json.", "unsupported_media_type")
+        packing = http.headers.get("content-encoding", "identity").lower()
+        # A page cannot send JSON elsewhere without permission.
+        if kind != "application/json" or packing != "identity":
+            why = "The body must be application/json, and not compressed."
+            raise ApiError(415, why, "unsupported_media_type")
         body = await body_of(http)
         chat_request = parse(body, self._defaults, self._name, adapt, self._strict)
         request = chat_request.request

@@ -7,6 +7,7 @@ import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -87,8 +88,9 @@ def with_tools(line: str) -> str:
     path = config_path()
     before = read(path).tools
     text = path.read_text("utf-8-sig") if path.is_file() else ""
-    with_more = _with_folder if is_folder(line) else _with_server
-    after = with_more(text, line, before)
+    is_path = line.strip().startswith(("/", "~", "."))
+    is_folder = is_path and not os.path.isfile(expand_path(line.split()[0]))
+    after = (_with_folder if is_folder else _with_server)(text, line, before)
     tools = parse_config(after, path).tools
     entries = len(before.folders) + len(before.servers)
     if len(tools.folders) + len(tools.servers) != entries + 1:
@@ -100,11 +102,6 @@ def add_tools(line: str) -> None:
     """Write the file with more tools; a `UsageError` says why that is not possible."""
     with raising(UsageError, f"{config_path()} cannot be written"):
         write_private(config_path(), with_tools(line))
-
-
-def is_folder(line: str) -> bool:
-    """Return whether a text names a folder, and not a command or an address."""
-    return line.strip().startswith(("/", "~", ".")) and not os.path.isfile(expand_path(line))
 
 
 def _with_folder(text: str, line: str, before: ToolSettings) -> str:
@@ -128,7 +125,7 @@ def _with_folder(text: str, line: str, before: ToolSettings) -> str:
 def _with_server(text: str, line: str, before: ToolSettings) -> str:
     """Return the text of a file with one more server, named by its command or its host."""
     try:
-        words = shlex.split(line)
+        words = [*map(os.path.expanduser, shlex.split(line))]
     except ValueError as error:
         raise UsageError(f"{error}.") from error
     if not words:
@@ -139,8 +136,10 @@ def _with_server(text: str, line: str, before: ToolSettings) -> str:
         raise UsageError(f"There is no program {words[0]}.")
     used = {BUILT_IN, *(server.name for server in before.servers)}
     name = "-".join(parts)[-LONGEST_NAME:].strip("-") or "server"
-    while name in used:
-        name = f"{name[: LONGEST_NAME - 2]}-2"
+    numbered = (f"{name[: LONGEST_NAME - 3].strip('-')}-{number}" for number in count(2))
+    name = next(free for free in chain([name], numbered) if free not in used)
+    if not is_url and os.path.dirname(words[0]):
+        words[0] = os.path.abspath(words[0])
     quoted = [json.dumps(word, ensure_ascii=False) for word in words]
     rest = f"args = [{', '.join(quoted[1:])}]\n" if quoted[1:] else ""
     kind = "url" if is_url else "command"
@@ -230,8 +229,7 @@ def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings | None
     table = dict(check.table(at, raw))
     env, headers = (_texts(check, (*at, key), table.pop(key, {})) for key in TABLES)
     values: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
-    if values.get("cwd"):
-        values["cwd"] = str(expand_path(values["cwd"]))
+    values |= {key: os.path.expanduser(values[key]) for key in ("command", "cwd") if key in values}
     filled = {key: _filled(check, (*at, "headers", key), text) for key, text in headers.items()}
     if check.errors[before:]:
         return None

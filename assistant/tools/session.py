@@ -32,7 +32,6 @@ INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others
 # The package's error for a closed connection; servers use the same code for their own errors.
 _CLOSED = types.ErrorData(code=types.CONNECTION_CLOSED, message="Connection closed")
 _TOO_LONG = f"it sent a message of more than {LONGEST_MESSAGE // 1_000_000} MB"
-_UNKNOWN = "It refused access (HTTP 401). Check its headers in config.toml."
 for _name in ("mcp", "client"):  # or the package would log to the screen
     logging.getLogger(_name).addHandler(logging.NullHandler())
     logging.getLogger(_name).propagate = False
@@ -71,10 +70,10 @@ class Session:
             if isinstance(error, MCPError) and error.error != _CLOSED:
                 return tool_result(f"The server refused: {error.message}", failed=True)
             raise ServerStopped(failure_reason(error, self._server)) from error
-        parts = [*map(_part, returned.content)]
-        if not parts and returned.structured_content is not None:
-            parts = [json.dumps(returned.structured_content, ensure_ascii=False)]
-        return tool_result("\n".join(parts), failed=returned.is_error)
+        text = "\n".join(map(_part, returned.content))
+        if not text and returned.structured_content is not None:
+            text = json.dumps(returned.structured_content, ensure_ascii=False)
+        return tool_result(text, failed=returned.is_error)
 
 
 class _BoundedText(TextReceiveStream):
@@ -190,7 +189,7 @@ class _Headers(httpx2.Auth):
             request.headers.update(self._server.headers)
         response = yield request
         if response.status_code == 401:
-            raise ServerStopped(_UNKNOWN)
+            raise ServerStopped("It refused access (HTTP 401). Check its headers in config.toml.")
 
 
 def failure_reason(error: BaseException, server: ServerSettings) -> str:
@@ -208,7 +207,11 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
             return f"Nothing usable answers at {server.url} ({error})."
         case FileNotFoundError(filename=name):
             return f"There is no {name}. Install it, or correct command or cwd in config.toml."
-        case OSError() | ValueError() if not isinstance(error, ValidationError):
+        case ValidationError():
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            return f"It broke the protocol ({where}: {first['msg']})."
+        case OSError() | ValueError() | RuntimeError():
             return f"It cannot be started ({error})."
     return f"It broke the protocol ({type(error).__name__})."
 

@@ -351,13 +351,13 @@ def asked_about_a_call(home: Path) -> Iterator[Inline]:
 def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
     with asked_about_a_call(tmp_path) as terminal:
         terminal.enter("/chats", "A chat")
-        terminal.enter("y", "▸ complete: ", DONE)
+        terminal.enter("y", "▸ 15 characters", DONE)
         assert "the rent is due" in messages(tmp_path)[2].content
 
 
 def test_a_question_at_a_tool_call_refuses_it_and_is_answered(tmp_path: Path) -> None:
     with asked_about_a_call(tmp_path) as terminal:
-        terminal.enter("What else?", "▸ stopped: ", "› What else?", DONE)
+        terminal.enter("What else?", "▸ refused", "› What else?", DONE)
         *_, call, question, _ = messages(tmp_path)
         assert (call.state, question.content) == ("stopped", "What else?")
 

@@ -21,7 +21,7 @@ from tui.app.themes import legible
 from tui.chat.conversation.answer import footer_lines
 from tui.chat.status import State, line
 from tui.inline.streaming_text import StreamingText
-from tui.labels import access, call_lines, call_parts, counted, model_name
+from tui.labels import access, call_lines, call_parts, counted, model_name, outcome
 from tui.reading import Activity, AnswerProgress
 from tui.safe import one_line, safe
 from tui.text.fragment import plain
@@ -187,9 +187,9 @@ class Scrollback:
         self.print(Content(""))
 
     def _show_call(self, record: StoredMessage) -> None:
-        end = f"{record.state}: {counted(len(record.content), 'character')}"
-        call = " · ".join(call_parts(record.tool_calls[0]))
-        self.note(f"▸ {call if record.state == 'streaming' else end}", MUTED)
+        is_running = record.state == "streaming"
+        parts = call_parts(record.tool_calls[0]) if is_running else outcome(record)
+        self.note(f"▸ {' · '.join(parts)}", MUTED)
 
     def _show_round(self, event: Decoded) -> None:
         self._thought += text_in(event.tokens, "thought")

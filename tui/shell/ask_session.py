@@ -24,7 +24,7 @@ from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, StorageError
 from tui import outlook
-from tui.labels import access, call_lines, counted
+from tui.labels import access, call_lines, counted, outcome
 from tui.reading import as_sent
 from tui.safe import one_line, safe
 from tui.shell.ask_inputs import check_thinking
@@ -167,8 +167,7 @@ class AskSession:
             case events.Changed(record) if record.role == "tool":
                 self._answers[-1].results.append(record)
                 if record.seconds:
-                    size = f"{counted(len(record.content), 'character')} · {record.seconds:.1f} s"
-                    click.echo(f"{record.state}: {size}", err=True)
+                    click.echo(safe(" · ".join(outcome(record))), err=True)
             case events.Changed(record) if record.role != "user" and record.state != "streaming":
                 answer, records = self._answers[-1], self._session.branch.records
                 answer.sources = record.attachments

@@ -89,39 +89,33 @@ def test_a_continued_answer_completes_the_constraint(assistant):
 
 
 @pytest.mark.parametrize(
-    ("form", "why"),
+    ("kind", "text", "why"),
     [
-        (Constraint("schema", "{"), "The schema cannot be used: "),
-        (Constraint("schema", "[]"), "it is not a JSON object"),
-        (Constraint("schema", '{"type": "frog"}'), "frog"),
-        (Constraint("schema", '{"type": "integer", "minimum": 5, "maximum": 3}'), "minimum"),
-        (Constraint("schema", '{"uniqueItems": true}'), 'cannot be enforced: ["uniqueItems"]'),
-        (Constraint("schema", '{"$ref": "#"}'), "nothing matches it"),
-        (Constraint("schema", '{"$ref": "https://example.org/a.json"}'), "another file"),
-        (Constraint("schema", '{"items":' * 5000 + "{}" + "}" * 5000), "cannot be used: "),
-        (Constraint("schema", json.dumps({"enum": [*map(str, range(90_000))]})), "it is too large"),
-        (Constraint("schema", '{"const": 1234567890123456789}'), "rounded: 1234567890123456789"),
-        (
-            Constraint("schema", '{"properties": {"a": {"enum": [{"b": -9007199254740993}]}}}'),
-            "-90",
-        ),
-        (
-            Constraint("schema", '{"items": {"minimum": 9007199254740993}}'),
-            "rounded: 9007199254740993",
-        ),
-        (Constraint("schema", '{"multipleOf": 999983}'), "multipleOf 999983 has too many digits"),
-        (Constraint("grammar", 'start: %json {"multipleOf":123.456}'), "multipleOf 123.456 has"),
-        (Constraint("grammar", 'root ::= "a"\n' * 501), "it has more than 500 rules"),
-        (Constraint("regex", "(ab"), "unclosed group"),
-        (Constraint("regex", "[^\\s\\S]"), "nothing matches it"),
-        (Constraint("regex", "(?=a)b"), "look-around"),
-        (Constraint("grammar", "root ::= other"), "other"),
-        (Constraint("grammar", "root ::= " + "(" * 5000), "cannot be used: "),
+        ("schema", "{", "The schema cannot be used: "),
+        ("schema", "[]", "it is not a JSON object"),
+        ("schema", '{"type": "frog"}', "frog"),
+        ("schema", '{"type": "integer", "minimum": 5, "maximum": 3}', "minimum"),
+        ("schema", '{"format": "a", "uniqueItems": true}', 'cannot be enforced: ["uniqueItems"]'),
+        ("schema", '{"$ref": "#"}', "nothing matches it"),
+        ("schema", '{"$ref": "https://example.org/a.json"}', "another file"),
+        ("schema", '{"items":' * 5000 + "{}" + "}" * 5000, "cannot be used: "),
+        ("schema", json.dumps({"enum": [*map(str, range(90_000))]}), "it is too large"),
+        ("schema", '{"const": 1234567890123456789}', "rounded: 1234567890123456789"),
+        ("schema", '{"properties": {"a": {"enum": [{"b": -9007199254740993}]}}}', "-90"),
+        ("schema", '{"items": {"minimum": 9007199254740993}}', "rounded: 9007199254740993"),
+        ("schema", '{"multipleOf": 999983}', "multipleOf 999983 has too many digits"),
+        ("grammar", 'start: %json {"multipleOf":123.456}', "multipleOf 123.456 has"),
+        ("grammar", 'root ::= "a"\n' * 501, "it has more than 500 rules"),
+        ("regex", "(ab", "unclosed group"),
+        ("regex", "[^\\s\\S]", "nothing matches it"),
+        ("regex", "(?=a)b", "look-around"),
+        ("grammar", "root ::= other", "other"),
+        ("grammar", "root ::= " + "(" * 5000, "cannot be used: "),
     ],
 )
-def test_an_unusable_constraint_is_refused_in_a_sentence(assistant, form, why):
+def test_an_unusable_constraint_is_refused_in_a_sentence(assistant, kind, text, why):
     with pytest.raises(UsageError) as refused:
-        ask(assistant, form)
+        ask(assistant, Constraint(kind, text))
     assert why in str(refused.value)
     assert "\n" not in str(refused.value)
     assert end(ask(assistant, SCHEMA)).complete  # and the next is none the worse
@@ -134,9 +128,10 @@ def test_an_unusable_constraint_is_refused_in_a_sentence(assistant, form, why):
         {"type": "object", "properties": {"const": {"default": 2**53 + 1}, "enum": {}}},
         {"type": "number", "multipleOf": 0.01},
         {"type": "integer", "multipleOf": 10**7},
+        {"type": "object", "properties": {"a": {"type": ["string", "null"], "format": "path"}}},
     ],
 )
-def test_integers_that_are_enforced_exactly_are_accepted(assistant, schema):
+def test_exact_integers_and_unknown_formats_are_accepted(assistant, schema):
     ask(assistant, Constraint("schema", json.dumps(schema)), max_tokens=1)
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from assistant.engine import profile
+from assistant.engine import batch_check, profile
 from assistant.engine.profile import Profile
 from assistant.lab import tune
 from assistant.lab.protocol import Measuring, Tune
@@ -37,10 +37,16 @@ def test_a_pair_is_measured_and_progress_ends_at_the_end(tiny_target, tiny_draft
     assert received[-1].left_s == 0
 
 
-def test_tuned_times_are_known_at_the_next_load(tiny_target, open_model, monkeypatch, tmp_path):
+@pytest.mark.parametrize("error", [0.0, 1.0])  # of wide batches; with 1.0, batches are narrow
+def test_tuned_times_are_known_at_the_next_load(
+    tiny_target, open_model, monkeypatch, tmp_path, error
+):
+    monkeypatch.setattr(batch_check, "error_of_wide_batches", lambda model, wide: error)
     measured = tuned(tiny_target, cache=tmp_path)
     monkeypatch.setattr(Profile, "measure", None)  # nothing may be measured
-    costs = prepared(open_model(tiny_target), None, tmp_path).costs
+    model = open_model(tiny_target)
+    batch_check.limit_batch(model, tmp_path)
+    costs = prepared(model, None, tmp_path).costs
     assert costs.verify(8) == measured.verify[8]
 
 

@@ -313,15 +313,16 @@ def test_a_continued_answer_begins_where_it_stopped(template):
         tokens_, request = prompt(goes_on, ASKED, cut)
         assert text(goes_on, tokens_).endswith("<think>" + "\n" * (template is R1) + "Hm.")
         for wish in ({"thinking_budget": 3}, {"thinking_budget": 1}, {"thinking": "off"}):
-            thoughts = thoughts_of(goes_on, Request(request.messages, **wish), tokens_)
-            assert thoughts.state(tokens_).at.state == "thought"
-            has_switch = template is QWEN and "thinking" in wish
-            # what it thought before counts
-            assert thoughts.forced(tokens_) == (None if has_switch else ord("<"))
-    done = Message("assistant", "Yes", (), "Hm.")
-    tokens_, request = prompt(goes_on, ASKED, done)
-    assert text(goes_on, tokens_).endswith("Hm.</think>\n\nYes")
-    assert thoughts_of(goes_on, request, tokens_).state(tokens_).at.state == "answer"
+            again, request = prompt(goes_on, ASKED, cut, **wish)
+            thoughts = thoughts_of(goes_on, request, again)
+            assert again == tokens_
+            assert thoughts.state(again).at.state == "thought"
+            assert thoughts.forced(again) == ord("<")  # what it thought before counts
+    for thought in ("Hm.", ""):
+        tokens_, request = prompt(goes_on, ASKED, Message("assistant", "Yes", (), thought))
+        closed = bool(thought) or template is R1
+        assert text(goes_on, tokens_).endswith(f"{thought}</think>\n\nYes" if closed else "\nYes")
+        assert thoughts_of(goes_on, request, tokens_).state(tokens_).at.state == "answer"
 
 
 def test_markers_that_are_control_tokens_are_read_by_name():
@@ -334,3 +335,7 @@ def test_markers_that_are_control_tokens_are_read_by_name():
     assert read.of([1003]) == "<|channel|>"
     assert read.of([1004]) == ""
     assert read.of(harmony.thinking.controls.tokenize(harmony.thinking.markers.closes)) == FINAL
+    final = FINAL.removeprefix("<|end|><|start|>assistant")
+    for thought, answer in (("", final), ("Hm.", f"<|channel|>analysis<|message|>Hm.{FINAL}")):
+        begun = harmony.encode([ASKED, Message("assistant", "Yes", (), thought)])
+        assert read.of(begun).endswith(f"<|start|>assistant{answer}Yes")

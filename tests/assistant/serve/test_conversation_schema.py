@@ -62,10 +62,10 @@ def test_tools_are_understood_as_they_are_described() -> None:
     assert json.loads(asked(tools=[tool(parameters={})]).tools[0].parameters)["type"] == "object"
 
 
-def test_a_function_that_has_to_be_called_is_the_only_one() -> None:
+def test_a_function_that_has_to_be_called_is_the_only_one_and_called_once() -> None:
     request = asked(tools=[tool(), tool("wait")], tool_choice=tool("wait"))
     assert [each.name for each in request.tools] == ["wait"]
-    assert request.tool_choice == "required"
+    assert (request.tool_choice, request.parallel_calls) == ("required", False)
     assert [asked(tools=[tool()], tool_choice=c).tool_choice for c in CHOICES] == [*CHOICES]
 
 

@@ -73,20 +73,26 @@ def test_an_unknown_key_is_a_warning_and_the_template_shows_the_known_ones() -> 
         '[tools.servers.one]\ncommand = "true"\n', '[tools]\nfolders = [\n  "/",\n]\n',
     ],
 )  # fmt: skip
-def test_an_added_tool_keeps_the_other_lines(unset_home: Path, tmp_path: Path, before: str) -> None:
+def test_an_added_tool_keeps_the_other_lines(unset_home, tmp_path, before, monkeypatch) -> None:
     path = unset_home / "config.toml"
     path.write_text(before)
     known = read().tools
+    (unset_home / "run").touch(0o755)
+    monkeypatch.setenv("HOME", str(unset_home))
     add_tools(str(tmp_path))
     with pytest.raises(UsageError, match="already"):
         add_tools(f"{tmp_path}/")
     add_tools("true --some 'odd one'")
     add_tools("http://127.0.0.1:8000/mcp")
+    for _ in range(3):
+        add_tools("~/run ~/docs/a-name-that-is-longer-than-24")
     after = read().tools
     assert {*after.folders} == {*known.folders, tmp_path}
     assert after.rounds == known.rounds
     new = [(each.command, each.args, each.url) for each in after.servers[len(known.servers) :]]
-    assert new == [("true", ("--some", "odd one"), ""), ("", (), "http://127.0.0.1:8000/mcp")]
+    run = f"{unset_home}/run", (f"{unset_home}/docs/a-name-that-is-longer-than-24",), ""
+    assert new[:2] == [("true", ("--some", "odd one"), ""), ("", (), "http://127.0.0.1:8000/mcp")]
+    assert new[2:] == [run] * 3
     assert all(line in path.read_text() for line in before.splitlines() if "folders" not in line)
 
 

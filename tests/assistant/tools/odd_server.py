@@ -28,6 +28,8 @@ def text_result(text, **more):
 
 
 class Server:
+    protocol = "2025-06-18"
+
     def __init__(self, argument):
         self.argument = argument
 
@@ -50,7 +52,7 @@ class Server:
             identity, method = message.get("id"), message.get("method")
             if method == "initialize":
                 result = {
-                    "protocolVersion": "2025-06-18",
+                    "protocolVersion": self.protocol,
                     "capabilities": {} if type(self) is Toolless else {"tools": {}},
                     "serverInfo": {"name": "odd", "version": "1"},
                 }
@@ -67,6 +69,15 @@ class Server:
                 send({"id": identity, "result": result})
 
 
+class Future(Server):
+    protocol = "2099-01-01"
+
+
+class Untyped(Server):
+    def tools(self, cursor):
+        return {"tools": [tool("go"), tool("stop", schema={})]}
+
+
 class Failing(Server):
     def call(self):
         return text_result("no such thing", isError=True)
@@ -80,7 +91,7 @@ class Parts(Server):
 
     def call(self):
         if '"other"' in self.line:
-            return {"content": [], "structuredContent": {"degrees": 20}}
+            return text_result("", structuredContent={"degrees": 20})
         image = {"type": "image", "mimeType": "image/png", "data": "MTIzNDU="}
         resource = {"type": "resource", "resource": {"uri": "note://1", "text": "a note"}}
         return {"content": [{"type": "text", "text": "a text"}, image, resource]}

@@ -105,9 +105,17 @@ async def test_a_message_that_is_too_long_is_not_parsed(how):
     assert "more than 2 MB" in result.text
 
 
-async def test_a_server_with_too_many_tools_is_reported():
-    async with opened(odd("Huge", "tools")) as tools:
-        assert report(tools).reason == "It lists more than 1,000 tools."
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        (("Huge", "tools"), "It lists more than 1,000 tools."),
+        (("Untyped",), "It broke the protocol (tools.1.inputSchema.type: Field required)."),
+        (("Future",), "(Unsupported protocol version from the server: 2099-01-01)."),
+    ],
+)
+async def test_a_server_whose_tools_cannot_be_listed_is_reported(how, reason):
+    async with opened(odd(*how)) as tools:
+        assert report(tools).reason.endswith(reason)
 
 
 @pytest.mark.parametrize(("number", "state"), [(30, "complete"), (1_000, "failed")])

@@ -73,6 +73,8 @@ def test_the_result_of_a_call_is_shown_reported_and_saved(asked, tmp_path):
     assert (read["state"], odd["state"]) == ("complete", "failed")
     with closing(Store(tmp_path / "home" / "chats.db")) as store:
         assert [message.role[0] for message in store.path(1)] == [*"uatta"]
+    gone = asked(replace(READ, arguments='{"path": "a\\u001b.txt"}')).stderr
+    assert "failed · a␛.txt cannot be read: No such file or directory. · 0." in gone
 
 
 def test_ctrl_c_ends_a_call_which_is_kept_and_asks_about_no_other(asked, tmp_path, monkeypatch):

@@ -18,17 +18,8 @@ from assistant.store.values import StoredMessage
 from assistant.tools.values import OfferedTool
 from tui.app.textual_private import follows_end
 from tui.chat.conversation.turn import Turn, Verb, shorten, turns_in
-from tui.labels import TO_MESSAGES, access, arguments, call_parts, counted
+from tui.labels import TO_MESSAGES, access, arguments, call_parts, outcome
 from tui.safe import safe
-
-LONGEST = 200
-"""Characters shown of the reason for a failure."""
-_ENDS = {
-    "refused": "refused",
-    "cancelled": "stopped",
-    "failed": "failed",
-    "interrupted": "interrupted: the program ended before it returned",
-}
 
 
 class ResultTurn(Turn):
@@ -87,11 +78,7 @@ class ResultTurn(Turn):
         name, *given = call_parts(record.tool_calls[0]) if record.tool_calls else ["a tool"]
         if self.busy:
             return " · ".join([f"◌ {name}", f"{monotonic() - self._since:.0f} s", *given])
-        took = [f"{record.seconds:.1f} s"] if record.seconds else []
-        end, content = [_ENDS[record.stop]] if record.stop in _ENDS else [], record.content
-        about = " ".join(content[:LONGEST].split()) if end else counted(len(content), "character")
-        parts = [*end, *([about] if content else []), *took, *given]
-        return " · ".join([f"{'▾' if self.opened else '▸'} {name}", *parts])
+        return " · ".join([f"{'▾' if self.opened else '▸'} {name}", *outcome(record), *given])
 
     def offers(self, verb: Verb) -> bool:
         """Return whether an action is possible now."""
