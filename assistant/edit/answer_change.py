@@ -1,16 +1,19 @@
-"""The change of an attached file that an answer proposes: to be shown, and then written."""
+"""The changes of files that an answer proposes: to be shown one by one, and then written."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from pathlib import Path
 
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Hunk, compare
+from assistant.edit.proposals import ProposedFile, proposals
 from assistant.edit.review import review
-from assistant.edit.rewrite import proposed_by
 from assistant.store.values import StoredMessage
-from models.errors import UsageError
+from models.errors import StorageError, UsageError
+from models.files.places import expanded
+
+NONE = "This answer holds no new version of an attached file, and names no block of code as a file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class AnswerChange:
     warnings: Sequence[str]
 
     def write(self, saves: bool) -> None:
-        """Replace the file, or raise StorageError; with `saves`, the old content is saved."""
+        """Write the file, or raise StorageError; with `saves`, the old content is saved."""
         kept_versions.write(self.file, self.data, self.file.data if saves else None)
 
     def undo(self) -> None:
@@ -32,27 +35,42 @@ class AnswerChange:
         kept_versions.restore(self.file, self.data, saves=False)
 
 
-def answer_change(
-    answer: StoredMessage, path: Sequence[StoredMessage], locate: Callable[[str], Path]
-) -> AnswerChange:
-    """Return the change that an answer on a path proposes; `locate` finds a file by its name.
-
-    UsageError if it proposes none, or the file has it already; StorageError if it is read-only.
-    """
-    new = proposed_by(answer, path)
-    if new is None:
-        raise UsageError("This answer holds no new version of an attached file.")
-    file = text_file.read(locate(new.name))
-    data = file.encoded(new.text)
-    parsed = text_file.parse(file.path, data)
-    hunks = compare(file.lines, parsed.lines)
-    if not hunks:
-        raise UsageError(f"{new.name} has this change already.")
-    text_file.check_writable(file.path)
-    warnings = [f"This is only a fragment: {new.gap}."] if new.gap else []
-    if file.encoded(new.old) != file.data:
-        warnings.append("The file has changed since it was attached.")
+def answer_changes(
+    answer: StoredMessage, path: Sequence[StoredMessage]
+) -> tuple[list[AnswerChange], list[str]]:
+    """Return the changes that an answer on a path proposes, and why others cannot be made."""
     before = takewhile(lambda other: other.id != answer.id, path)
-    (*_, request) = (other.content for other in before if other.role == "user")
+    (*_, request) = ["", *(other.content for other in before if other.role == "user")]
+    changes, reasons = list[AnswerChange](), list[str]()
+    for proposal in proposals(answer, path):
+        try:
+            changes.append(_change(proposal, request))
+        except (UsageError, StorageError) as error:
+            reasons.append(str(error))
+    return changes, reasons or ([] if changes else [NONE])
+
+
+def _change(proposal: ProposedFile, request: str) -> AnswerChange:
+    """Return a change; UsageError if the file has it already, StorageError if it is read-only."""
+    if proposal.reason:
+        raise UsageError(proposal.reason)
+    name, path, warnings = proposal.name, expanded(proposal.name).absolute(), list[str]()
+    is_new = proposal.old is None and not os.path.lexists(path)
+    file = text_file.new(path) if is_new else text_file.read(path)
+    if not is_new:
+        text_file.check_writable(path)
+    data = file.encoded(proposal.text)
+    parsed = text_file.parse(file.path, data)
+    hunks = compare(file.lines if file.data else (), parsed.lines)
+    if not hunks:
+        raise UsageError(f"{name} has this change already.")
+    if is_new:
+        warnings.append(f"A new file in {file.path.parent}.")
+    elif proposal.old is None:
+        warnings.append(f"{name} exists, and was not attached: the answer was written without it.")
+    elif file.encoded(proposal.old) != file.data:
+        warnings.append("The file has changed since it was attached.")
+    if proposal.gap:
+        warnings.insert(0, f"This is only a fragment: {proposal.gap}.")
     warnings += review(file.path.suffix, file.text, parsed.text, request)
-    return AnswerChange(new.name, file, data, hunks, warnings)
+    return AnswerChange(name, file, data, hunks, warnings)

@@ -36,8 +36,8 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
     The version that an earlier edit saved stays until the file is replaced. StorageError if it has
     changed meanwhile, or the file or its version cannot be written.
     """
-    if before is None:
-        text_file.replace(file.path, file.data, new)
+    if before is None or file.missing:
+        text_file.replace(file.path, None if file.missing else file.data, new)
         return
     text_file.check_writable(file.path)
     stored = _stored_path(file.path)
@@ -65,7 +65,7 @@ def undo(path: Path) -> None:
         raise UsageError(f"{path} is already as it was before the last edit.")
     if _digest(now.data) != version.after:
         raise UsageError(
-            f"{path} has changed since its last edit, so nothing was undone. "
+            f"{path} has changed since its last edit, so it stays as it is. "
             f"See what it was: {undo_command(path)} --diff"
         )
     write(now, version.before, now.data)
@@ -78,6 +78,8 @@ def restore(file: text_file.TextFile, edited: bytes, saves: bool) -> str:
     if it has changed.
     """
     path = file.path
+    if not os.path.lexists(path) and file.missing:
+        return f"As before: {path}."
     if not os.path.lexists(path):
         if saves:
             _save(path, _stored_path(path), Version(edited, _digest(file.data)))
@@ -88,7 +90,7 @@ def restore(file: text_file.TextFile, edited: bytes, saves: bool) -> str:
         raise StorageError(f"{path} is a link to another file now, which stays as it is.")
     now = contents(path, str(path))
     if now == edited:
-        text_file.replace(path, edited, file.data)
+        text_file.remove(file) if file.missing else text_file.replace(path, edited, file.data)
         return f"As before: {path}."
     if not saves:
         raise StorageError(f"{path} has changed since it was written, and stays as it is now.")

@@ -6,47 +6,24 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 from operator import attrgetter
+from pathlib import Path
 
 from assistant.edit.comparison import compare
 from assistant.edit.outline import Outline, outline
 
-REMOVES = re.compile(
-    r"(?i)remov|delet|\bdrop|strip|get rid|unused|dead code|entfern|lösch|streich|supprim|enl[eè]v|"
-    r"elimin|borra|quita|rimuov|verwijder|удал|删|移除|削除|삭제"
+WISHES = Path(__file__).with_name("wishes.txt").read_text("utf-8").split("\n\n")
+REMOVES, RESHAPES, SHORTENS, RENAMES, ADDS, RECORDS, TEXT_ONLY = (
+    re.compile(words, re.VERBOSE) for words in WISHES
 )
-RESHAPES = re.compile(
-    r"(?i)merg|inlin|combin|unif|split|simplif|short|condens|refactor|rewrit|replac|convert|"
-    r"\bturn\b|\brecord\b|\binto\b|dataclass|zusammen|ersetz|vereinfach|kürz|umschreib|remplac|reemplaz|"
-    r"объедин|замен|упрост|合并|替换|短く"
-)
-RENAMES = re.compile(
-    r"(?i)renam|[a-z]+case\b|umbenenn|renomm|renombr|rinomin|hernoem|переимен|重命名|改名"
-)
-ADDS = re.compile(
-    r"(?i)\W*(?:please\s+)?(?:add|document|comment|annotat|explain|log|füg|ajout|añad|aggiung|добав|"
-    r"添加|追加)"
-)
-RECORDS = re.compile(r"(?i)\brecord|dataclass|to (?:a )?(?:\w+ )?(?:function|component|struct)")
-"""Words of things that a class may become, without its methods."""
 SIGN = attrgetter("sign")
 CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")
 """The beginning of a line that is neither a comment nor only brackets."""
-TEXT_ONLY = re.compile(  # words of things that may go without touching a definition
-    r"(?i)comment|docstring|quote|space|print|logging|hint|annotat|block|loop|kommentar"
-)
 NEEDS_IMPORT = {  # what means nothing without an import, where others may stand in other files
     ".java": "List ArrayList Map HashMap Set HashSet Arrays Collections Optional Objects "
     "Collectors Stream Scanner Random Deque ArrayDeque IOException Path Files Instant Duration",
     ".rs": "HashMap HashSet BTreeMap BTreeSet VecDeque Arc Rc RefCell Mutex RwLock PathBuf File",
     ".js": "useState useEffect useMemo useCallback useRef useReducer useContext",
 }
-SHORTENS = re.compile(
-    r"(?i)summar|extract|filter|concise|tighten|\breduc|dedup|\btrim|\bcut\b|"
-    r"r[eé]sum|raccourc|acort|corto\b|\b(?:first|last|erste|letzte)|"
-    r"\b(?:keep|leave|behalt\w*)\W+(?:\w+\W+){0,3}(?:only|just|nur)\b|"
-    r"\b(?:only|just|nur)\W+(?:keep|leave|behalt)"
-)
-"""What leaves little of a text."""
 PROSE = ("", ".md", ".markdown", ".mdx", ".txt", ".rst", ".csv", ".tsv", ".log")
 LIKE, REMAINING, LISTED, MANY = 0.5, 0.4, 5, 10
 """The share of its words that a renamed definition has in common with the old one, the share of
@@ -67,7 +44,8 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
     before, after = outline(suffix, old), outline(suffix, new)
     if not before.error and after.error:
         line = new.split("\n")[after.error - 1].strip()
-        problems.append(f"It no longer parses, from line {after.error}{after.reason}: {line}")
+        fails = "no longer parses" if old else "does not parse"
+        problems.append(f"It {fails}, from line {after.error}{after.reason}: {line}")
     wish = _wish(request, before, after)
     lost = [
         name for name in _lost(before, after) if not _may_go(name, before, after, request, wish)

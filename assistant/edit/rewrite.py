@@ -1,25 +1,19 @@
-"""Rewrite a text with a model: the request, and the new text from its answer.
-
-In a chat, an answer may also hold the new version of an attached file.
-"""
+"""Rewrite a text with a model: the request, and the new text from its answer."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
-from operator import itemgetter
+from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 from assistant.edit.fitting import indented, repeated, without_surroundings
 from assistant.edit.part import Part
 from assistant.edit.placeholders import left_out
-from assistant.edit.text_file import END, TextFile
+from assistant.edit.text_file import TextFile
 from assistant.events import Stop
 from assistant.request import Message, Request
-from assistant.session.attachments import DOCUMENTS
 from assistant.session.messages import fence_of, joined
-from assistant.store.values import Attachment, StoredMessage
+from assistant.store.values import Attachment
 
 INSTRUCTIONS = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
 MARGIN = 300  # tokens of the request besides the text, with a reserve
@@ -140,84 +134,3 @@ class Rewrite:
         return (
             lines[:-1] if last == self.block[1] or opens or (last == FENCE and is_over) else lines
         )
-
-
-MARKS = re.compile(r"(`{3,}|~{3,})[ \t]*([^`]*)")
-"""The line that opens or closes a block: its marks, and the language after those that open one."""
-PATCHES = ("diff", "patch")
-ADDED = 3  # the most blocks that the new version of a file with blocks is expected to have more
-MAX_ENDS = 300  # of the blocks of an answer that are compared, where blocks within them have ends
-ALIKE = 0.5  # the share of the lines of each version that the other has as well, at least
-
-
-class Proposed(NamedTuple):
-    """A new version of an attached file."""
-
-    name: str
-    old: str  # the text that was attached
-    text: str
-    gap: str  # what it lacks, in half a sentence; usually nothing
-
-
-def proposed_by(answer: StoredMessage, path: Iterable[StoredMessage]) -> Proposed | None:
-    """Return the new version that an answer on a path holds, of a file attached before it.
-
-    Of several versions the last counts, and of several attachments of one name, too.
-    """
-    before = takewhile(lambda record: record.id != answer.id, path)
-    attached = (attachment for record in before for attachment in record.attachments)
-    whole = (file for file in attached if not (file.number or file.is_folder))
-    files = {
-        file.name: file.text for file in whole if Path(file.name).suffix.lower() not in DOCUMENTS
-    }
-    versions = {name: END.sub("\n", text).split("\n") for name, text in files.items()}
-    marks = {name: sum(MARKS.match(line) is not None for line in versions[name]) for name in files}
-    limits = {name: count // 2 + ADDED if count else 1 for name, count in marks.items()}
-    proposals, at, budget = list[tuple[str, list[str]]](), 0, MAX_ENDS
-    lines = END.sub("\n", answer.content).split("\n")
-    while at < len(lines):
-        limit = max(1, min(budget, max(limits.values(), default=1)))
-        start, ends = at, [*islice(_ends(lines, at), limit)]
-        budget -= len(ends)
-        at = ends[0] if ends else at
-        choices = [
-            (_likeness(old, lines[start + 1 : end]), -end, name)
-            for name, old in versions.items()
-            for end in ends[: limits[name]]
-            if not lines[start].endswith(PATCHES) or name.endswith(PATCHES)
-        ]
-        likeness, end, name = max(choices, default=(0.0, 0, ""), key=itemgetter(0, 1))
-        if likeness >= ALIKE:
-            at = -end
-            proposals.append((name, lines[start + 1 : at]))
-        at += 1
-    for name, new in reversed(proposals):
-        if new != (old := versions[name]):
-            new = indented(old, Part(0, len(old)), new)
-            return Proposed(name, files[name], "\n".join([*new, ""]), left_out(old, new))
-    return None
-
-
-def _ends(lines: Sequence[str], start: int) -> Iterator[int]:
-    """Yield the lines that may close the block that a line opens: blocks within it are whole."""
-    opening, inner = MARKS.fullmatch(lines[start]), ""
-    for i in range(start + 1, len(lines) if opening else 0):
-        if (marks := MARKS.fullmatch(lines[i])) and opening:
-            sign, language = marks.groups()
-            if not language and not inner and sign.startswith(opening[1]):
-                yield i  # or it opens a block within
-            if language and inner and sign.startswith(inner):
-                break  # it was none: this one opens the next
-            inner = "" if inner and sign.startswith(inner) else inner or sign
-
-
-def _likeness(old: Sequence[str], new: Sequence[str]) -> float:
-    """Return the share of lines that are in both and not blank; of the two the smaller one."""
-    sides = [[line.strip() for line in lines if line.strip()] for lines in (old, new)]
-    if not all(sides):
-        return 0.0
-    (one, other) = sides
-    return min(
-        sum(line in known for line in lines) / len(lines)
-        for lines, known in ((one, {*other}), (other, {*one}))
-    )

@@ -36,6 +36,7 @@ class TextFile:
     encoding: str  # as `decode` names it
     bom: bytes
     real: Path = Path()  # the file itself, where its path is a link
+    missing: tuple[Path, ...] = ()  # of a new file: its path, and the folders to be made for it
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -81,6 +82,12 @@ def read(path: Path) -> TextFile:
     return dataclasses.replace(parse(path, contents(path, str(path))), real=path.resolve())
 
 
+def new(path: Path) -> TextFile:
+    """Return a file that is not there yet."""
+    missing = (part for part in (path, *path.parents) if not os.path.lexists(part))
+    return TextFile(path, b"", "", "utf-8", b"", path.resolve(), tuple(missing))
+
+
 def check_writable(path: Path) -> None:
     """Check that a file can be replaced, before its new version is made; StorageError if not."""
     real, why = path.resolve(), ""
@@ -97,50 +104,73 @@ def check_writable(path: Path) -> None:
     elif state.st_nlink > 1:
         why = "it has other names (hard links), which would keep the old version"
     if why:
-        raise StorageError(f"{path} cannot be replaced: {why}. --diff prints the change instead.")
+        raise StorageError(f"{path} cannot be replaced: {why}. Change that first.")
 
 
-def check_unchanged(path: Path, old: bytes) -> None:
-    """Check that a file is as it was read; StorageError if not, or if it cannot be read."""
+def check_unchanged(path: Path, old: bytes | None) -> None:
+    """Check that a file is as it was read, or is missing; StorageError if not, or if unreadable."""
     try:
-        same = contents(path, str(path)) == old
+        same = not os.path.lexists(path) if old is None else contents(path, str(path)) == old
     except UsageError as error:
         raise StorageError(str(error)) from error
     if not same:
         raise StorageError(f"{path} has changed meanwhile; nothing was written.")
 
 
-def replace(path: Path, old: bytes, new: bytes) -> None:
+def remove(file: TextFile) -> None:
+    """Remove a file that was new, and its new folders."""
+    try:
+        file.path.unlink()
+    except OSError as error:
+        raise StorageError(f"{file.path} cannot be removed: {error.strerror}.") from error
+    with suppress(OSError):  # other files are in it
+        for folder in file.missing[1:]:
+            folder.rmdir()
+
+
+def replace(path: Path, old: bytes | None, new: bytes) -> None:
     """Replace the content of a file in one step: at any moment it is the old or the new one.
 
-    A link stays a link; mode, owner and attributes stay as they are. StorageError if the file has
-    changed since `old` was read, or cannot be written.
+    A link stays a link; mode, owner and attributes stay as they are. Without an `old` content the
+    file is made, with its folders. StorageError if the file has changed since `old` was read, is
+    there though it was not, or cannot be written.
     """
     real = path.resolve()
     try:
-        check_writable(path)
+        if old is None:
+            real.parent.mkdir(parents=True, exist_ok=True)
+        else:
+            check_writable(path)
         _remove_left_copies(real.parent)
         name = real.parent / _copy_name(token_hex(8))
-        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        mode = 0o666 if old is None else 0o600
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(new)
                 file.flush()
-                state = real.stat()
-                with suppress(PermissionError):  # a group that its owner has left
-                    os.chown(name, state.st_uid, state.st_gid)
-                with suppress(PermissionError):  # as some shared folders answer, whatever is set
-                    shutil.copystat(real, name)
-                    os.utime(name)
-                if (name.stat().st_mode ^ state.st_mode) & 0o7777:
-                    raise StorageError(f"{path} would lose its permissions, so it was not written.")
+                if old is not None:
+                    _copy_state(real, name, path)
                 os.fsync(descriptor)
             check_unchanged(path, old)
             os.replace(name, real)
         finally:
             name.unlink(missing_ok=True)
     except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}. It is intact.") from error
+        intact = " It is intact." * (old is not None)
+        raise StorageError(f"{path} cannot be written: {error.strerror}.{intact}") from error
+
+
+def _copy_state(real: Path, copy: Path, path: Path) -> None:
+    """Give a copy the owner, the mode and the attributes of a file."""
+    state = real.stat()
+    with suppress(PermissionError):  # a group that its owner has left
+        os.chown(copy, state.st_uid, state.st_gid)
+    with suppress(PermissionError):  # as some shared folders answer, whatever is set
+        shutil.copystat(real, copy)
+        os.utime(copy)
+    if (copy.stat().st_mode ^ state.st_mode) & 0o7777:
+        raise StorageError(f"{path} would lose its permissions, so it was not written.")
 
 
 def _copy_name(random: str) -> str:

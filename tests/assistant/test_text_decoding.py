@@ -71,7 +71,7 @@ async def test_a_file_has_the_same_text_wherever_it_is_read(
     answer = (
         f"```\n{attached.text.replace('four', 'vier – ü' if 'utf' in encoding else 'vier ü')}\n```"
     )
-    new = proposed(answer.replace("\r\n", "\n"), attached)
+    (new,) = proposed(answer.replace("\r\n", "\n"), attached)
     assert new is not None
     changed = "vier – ü" if "utf" in encoding else "vier ü"
     assert file.encoded(new.text) == data.replace("four".encode(encoding), changed.encode(encoding))

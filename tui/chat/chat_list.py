@@ -159,8 +159,8 @@ class ChatList(Vertical):
             case "pin" if chosen:
                 self._change(partial(store.pin, chosen.id, not chosen.pinned))
             case "delete" if chosen:
-                message, news = "Deleted. Ctrl+Z brings it back.", self.Deleted(chosen.id)
-                self._change(partial(store.delete, chosen.id), message, news)
+                message = "Deleted. Ctrl+Z in this list brings it back."
+                self._change(partial(store.delete, chosen.id), message, self.Deleted(chosen.id))
             case "rename" | "export" if chosen:
                 texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
                 entry = EntryScreen(*texts[action == "export"])

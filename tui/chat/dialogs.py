@@ -12,7 +12,7 @@ from textual.events import Key
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from assistant.edit.comparison import Hunk
+from assistant.edit.answer_change import AnswerChange
 from assistant.session.tool_loop import ToolLoop
 from assistant.settings.config_file import add_tools, with_tools
 from assistant.store.values import Attachment
@@ -24,7 +24,7 @@ from tui.shell.diff_printing import counts, drawn
 from tui.widgets.dialog import Dialog, ListDialog
 from tui.widgets.entry_screen import EntryScreen
 
-HINT = "Esc leaves the file as it is · Enter writes it"
+HINT = "Esc leaves it as it is · Enter writes it"
 
 
 class SourcesScreen(ListDialog[None]):
@@ -66,11 +66,12 @@ class ChangeScreen(Dialog[bool]):
     ChangeScreen Static { height: auto; }
     """
 
-    def __init__(self, name: str, hunks: Sequence[Hunk], warnings: Sequence[str]) -> None:
+    def __init__(self, change: AnswerChange, others: int) -> None:
         super().__init__()
-        self._title = f"{one_line(name)} · {counts(hunks)} lines"
-        notes = [Content.styled(safe(warning), "$text-warning") for warning in warnings]
-        changes = (Content.from_rich_text(drawn(hunk)) for hunk in hunks)
+        more = f" · {counted(others, 'more file')}" * (others > 0)
+        self._title = f"{one_line(change.name)} · {counts(change.hunks)} lines{more}"
+        notes = [Content.styled(safe(warning), "$text-warning") for warning in change.warnings]
+        changes = (Content.from_rich_text(drawn(hunk)) for hunk in change.hunks)
         self._change = Content("\n").join([*notes, *changes])
 
     def compose(self) -> ComposeResult:

@@ -1,6 +1,5 @@
 """Events of the session and the engine, shown on the screen of the chat."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,10 +8,8 @@ from assistant.session import events
 from assistant.session.chat_session import ChatSession
 from assistant.session.citing import copied_last
 from assistant.session.messages import passages_of
-from assistant.session.support import check
 from assistant.store.values import ELSEWHERE, StoredMessage
 from models.errors import StorageError
-from models.files.places import expanded
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.tool_turns import ApprovalTurn, ResultTurn
 from tui.chat.conversation.turn import Turn
@@ -32,8 +29,7 @@ class SessionView:
     def __init__(self, widgets: ChatWidgets, session: ChatSession) -> None:
         self._screen, self.session = widgets, session
         self._conversation = view = widgets.conversation
-        view.trace, view.rewritten_file = session.branch.trace, self._changed_file
-        view.support = lambda record: check(record, session.branch.records)
+        view.trace, view.path = session.branch.trace, lambda: session.branch.records
         self._pending_figures: Decoded | None = None  # shown by the next timer
         self._progress = AnswerProgress()
         self._takes_focus = False  # whether the next answer replaces the turn that had the focus
@@ -122,16 +118,6 @@ class SessionView:
         turn.record = record
         if isinstance(turn, Answer):
             turn.end(record)
-
-    def _changed_file(self, record: StoredMessage) -> str:
-        """Return the name of the existing file that an answer rewrites, or an empty string."""
-        if not any(record.attachments for record in self.session.branch.records):
-            return ""
-        from assistant.edit.rewrite import proposed_by
-
-        new = proposed_by(record, self.session.branch.records)
-        exists = new and os.path.isfile(expanded(new.name))
-        return new.name if new and exists else ""
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:
         self._clear_figures()

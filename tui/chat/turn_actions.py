@@ -47,7 +47,7 @@ class TurnActions:
             case "sources" if record:
                 self._list_sources(record)
             case "apply" if record and not turn.busy and self._branch.shows(record):
-                self._or_notify(lambda: self._show_change(record))
+                self._propose(record)
             case "inspect" if record and self._branch.shows(record):
                 self._or_notify(lambda: self._inspect(turn, record))
             case _ if record is None or not self._session.idle:
@@ -149,29 +149,43 @@ class TurnActions:
         if reason:
             self._view.notify(safe(reason), severity="warning", timeout=8, markup=False)
 
-    def _show_change(self, record: StoredMessage) -> None:
-        """Show what an answer changes in an attached file, and write it once the user confirms."""
-        from assistant.edit.answer_change import answer_change
+    def _propose(self, record: StoredMessage) -> None:
+        """Show the files that an answer writes or changes, one after another."""
+        from assistant.edit.answer_change import answer_changes
+
+        changes, reasons = answer_changes(record, self._branch.records)
+        if reasons:
+            text = safe("\n".join(reasons))
+            self._view.notify(text, severity="warning", timeout=8, markup=False)
+        self._show_changes(changes)
+
+    def _show_changes(self, changes: Sequence[AnswerChange]) -> None:
+        """Show the first change, and write it once the user confirms; then the others."""
         from tui.chat.dialogs import ChangeScreen
 
-        change = answer_change(record, self._branch.records, expanded)
+        if not changes:
+            return
+        change, *others = changes
 
-        def write(confirmed: bool | None) -> None:
+        def close(confirmed: bool | None) -> None:
             if confirmed:
                 self._or_notify(lambda: self._write(change))
+            self._show_changes(others)
 
-        self._view.app.push_screen(ChangeScreen(change.name, change.hunks, change.warnings), write)
+        self._view.app.push_screen(ChangeScreen(change, len(others)), close)
 
     def _write(self, change: AnswerChange) -> None:
-        def attach() -> None:
-            self._controller.widgets.prompt.attached.add(read(change.file.path, change.name))
+        attached = self._controller.widgets.prompt.attached
 
         def undo() -> None:
             change.undo()
-            attach()  # it replaces the version that was undone
+            others = (chip for chip in attached.chips if chip.attachment.name != change.name)
+            attached.chips = tuple(others)
+            if not change.file.missing:
+                attached.add(read(change.file.path, change.name))
 
         change.write(self._controller.settings.save)
-        attach()
+        attached.add(read(change.file.path, change.name))
         self._undo.append(undo)
         text = safe(f"Written: {change.name}. u takes it back.")
         self._view.notify(text, timeout=8, markup=False)

@@ -10,7 +10,7 @@ from typing import get_args
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from assistant.edit.answer_change import AnswerChange, answer_change
+from assistant.edit.answer_change import AnswerChange, answer_changes
 from assistant.request import Constraint, ConstraintKind
 from assistant.session.attachments import attachment_of, read
 from assistant.session.tool_loop import Decision
@@ -48,7 +48,7 @@ class SlashCommands(Completer):
     def __init__(self, chat: InlineChat, store: Store) -> None:
         self._chat, self._session, self._store = chat, chat.session, store
         self._branch = chat.session.branch
-        self._change: AnswerChange | None = None  # is shown, and waits for a reply
+        self._changes: list[AnswerChange] = []  # the first is shown, and waits for a reply
         self._undo: list[AnswerChange] = []  # changes that were written
         self._known: tuple[str, ...] = ()  # the files below the folder
         self.names = [name[3:] for name in vars(type(self)) if name.startswith("do_")]
@@ -58,16 +58,16 @@ class SlashCommands(Completer):
         """Handle a line: a reply to a question of the program, a command, or a user's question."""
         name, _, rest = text.strip().partition(" ")
         decision, tool_loop = REPLIES.get(text.strip().lower()), self._session.tool_loop
-        change, self._change = self._change, None
-        is_reply = decision is not None and bool(change or tool_loop.pending)
+        changes, self._changes = self._changes, []
+        is_reply = decision is not None and bool(changes or tool_loop.pending)
         try:
-            if change is not None:
-                self._write(change) if decision == "once" else self._note("Not written.")
+            if changes:
+                self._write(changes[0]) if decision == "once" else self._note("Not written.")
             elif decision and tool_loop.pending:
                 tool_loop.resolve_approval(decision)
             if is_reply:
-                return
-            if name.startswith("/") and name[1:] in self.names:
+                pass
+            elif name.startswith("/") and name[1:] in self.names:
                 getattr(self, f"do_{name[1:]}")(rest.strip())
             elif name.startswith("/") and name[1:].isalpha():
                 raise UsageError(f"There is no {name}; /help lists the commands.")
@@ -79,6 +79,8 @@ class SlashCommands(Completer):
             self._note(str(error), NOTE)
             if not (is_reply or name.startswith("/")):
                 self._chat.prompt.put(text)
+        if is_reply:
+            self._show_changes(changes[1:])
 
     def _note(self, text: str, style: str = MUTED) -> None:
         self._chat.scrollback.note(text, style)
@@ -147,17 +149,24 @@ class SlashCommands(Completer):
         self._chat.start(copied())
 
     def do_apply(self, _: str) -> None:
-        """: write what the answer changes in a file"""
-        answer = self._last("assistant")
-        change = answer_change(answer, self._branch.records, lambda name: expanded(name).absolute())
+        """: write the files that the answer holds"""
+        changes, reasons = answer_changes(self._last("assistant"), self._branch.records)
+        self._note("\n".join(reasons), NOTE)
+        self._show_changes(changes)
+
+    def _show_changes(self, changes: list[AnswerChange]) -> None:
+        """Show the first change, and ask whether to write it; the others follow."""
+        if not changes:
+            return
+        change = changes[0]
         for hunk in change.hunks:
             self._note(f"{change.name}, line {hunk.start}")
             for sign, text in hunk.lines:
                 self._note(sign + text.expandtabs(4), DIFF[sign])
         for warning in change.warnings:
             self._note(warning, NOTE)
-        self._note("Write it? y: yes, Enter: no")
-        self._change = change
+        self._note(f"Write {one_line(change.name)}? y: yes, Enter: no")
+        self._changes = changes
 
     def _write(self, change: AnswerChange) -> None:
         change.write(self._chat.settings.save)
@@ -166,12 +175,15 @@ class SlashCommands(Completer):
         self._chat.attach(read(change.file.path, change.name))
 
     def do_undo(self, _: str) -> None:
-        """: take back the last /apply"""
+        """: take back the file that /apply wrote last"""
         if not self._undo:
             raise UsageError("There is nothing to undo.")
         (change := self._undo.pop()).undo()
         self._note(f"{one_line(str(change.file.path))} is as it was.")
-        self._chat.attach(read(change.file.path, change.name))  # replaces what was undone
+        if change.file.missing:
+            self._chat.attachments = [a for a in self._chat.attachments if a.name != change.name]
+        else:
+            self._chat.attach(read(change.file.path, change.name))  # replaces what was undone
 
     # The next answers
 

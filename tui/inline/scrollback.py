@@ -11,7 +11,7 @@ from textual.content import Content, Span
 from textual.style import Style
 from textual.theme import BUILTIN_THEMES
 
-from assistant.edit.rewrite import proposed_by
+from assistant.edit.proposals import names
 from assistant.events import Decoded, Loading, Origin, Prefilled, Ready, Step, Warned, text_in
 from assistant.session import events
 from assistant.session.active_branch import ActiveBranch
@@ -219,6 +219,6 @@ class Scrollback:
         records = self._branch.records
         support = check(record, records)
         self.note(footer_lines(record, (support.unfound * opened, *support.warnings)), MUTED)
-        if (new := proposed_by(record, records)) is not None:
-            self.note(f"/apply writes it to {one_line(new.name)}.", MUTED)
+        if files := names(record, records):
+            self.note(f"/apply writes {one_line(files)}.", MUTED)
         self.print(Content(""))

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -98,12 +97,19 @@ def edit(
 
 def _undo(files: tuple[str, ...], prints: bool) -> None:
     from assistant.edit import kept_versions
+    from assistant.edit.part import split
 
     if not files:
         raise UsageError("Name the file to bring back: specchat edit --undo FILE")
-    for name in files:
-        if prints:
-            put(kept_versions.undo_patch(Path(name)))
-        else:
-            kept_versions.undo(Path(name))
-            click.echo(f"{safe(name)} is as it was before its last change.", err=True)
+    errors = list[UsageError | StorageError]()
+    for path in {os.path.realpath(path): path for path, _ in map(split, files)}.values():
+        try:
+            if prints:
+                put(kept_versions.undo_patch(path))
+            else:
+                kept_versions.undo(path)
+                click.echo(f"{safe(str(path))} is as it was before its last change.", err=True)
+        except (UsageError, StorageError) as error:  # the other files are brought back
+            errors.append(error)
+    if errors:
+        raise type(errors[0])(" ".join(map(str, errors)))

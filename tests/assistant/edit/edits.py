@@ -6,7 +6,7 @@ In it ⏎ is a new line and → a tab; nothing deletes the lines.
 from collections.abc import Iterator
 from pathlib import Path
 
-from assistant.edit.rewrite import Proposed, proposed_by
+from assistant.edit.proposals import ProposedFile, proposals
 from assistant.store.values import Attachment, StoredMessage
 
 HERE = Path(__file__).parent
@@ -29,7 +29,7 @@ def edits(table: str) -> Iterator[tuple[str, list[str], list[str]]]:
         yield row, old, new
 
 
-def proposed(answer: str, *attachments: Attachment) -> Proposed | None:
-    """Return the new version of an attached file that an answer proposes."""
+def proposed(answer: str, *attachments: Attachment) -> list[ProposedFile]:
+    """Return the files that an answer proposes."""
     question = StoredMessage(1, None, "user", "Why?", 0.0, "complete", attachments=attachments)
-    return proposed_by(StoredMessage(2, 1, "assistant", answer, 0.0, "complete"), [question])
+    return proposals(StoredMessage(2, 1, "assistant", answer, 0.0, "complete"), [question])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assistant.edit import kept_versions, text_file
-from assistant.edit.answer_change import answer_change
+from assistant.edit.answer_change import answer_changes
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError, UsageError
 from tests import ROOT
@@ -65,7 +65,7 @@ def test_changes_of_answers_are_taken_back_one_after_another(path, keeps):
         attached = (Attachment("file.txt", old.rstrip()),)
         question = StoredMessage(1, None, "user", "?", 0.0, "complete", attachments=attached)
         answer = StoredMessage(2, 1, "assistant", f"```\n{new}```", 0.0, "complete")
-        changes.append(answer_change(answer, [question, answer], Path))
+        changes += answer_changes(answer, [question, answer])[0]
         changes[-1].write(saves=keeps)
         assert path.read_text() == new
     path.write_text("mine\n")
@@ -75,6 +75,59 @@ def test_changes_of_answers_are_taken_back_one_after_another(path, keeps):
     for change, text in zip(reversed(changes), reversed(texts[:2]), strict=True):
         change.undo()
         assert path.read_text() == text
+
+
+def change(text, name="a/b/new.txt"):
+    answer = StoredMessage(2, 1, "assistant", f"{name}\n```\n{text}\n```", 0.0, "complete")
+    return answer_changes(answer, [answer])
+
+
+def test_a_new_file_is_made_with_its_folders_and_taken_back_with_them(path):
+    ((new,), ()) = change("x")
+    assert [*new.warnings] == [f"A new file in {path.parent / 'a/b'}."]
+    old_mask = os.umask(0o027)
+    new.write(saves=True)
+    os.umask(old_mask)
+    assert new.file.path.read_text() == "x\n"
+    assert new.file.path.stat().st_mode & 0o777 == 0o640
+    assert change("x") == ([], ["a/b/new.txt has this change already."])
+    ((other,), ()) = change("y", "a/other.txt")
+    other.write(saves=True)
+    other.undo()
+    new.undo()
+    new.undo()  # it is gone already
+    assert [*path.parent.iterdir()] == [path]
+    Path("a").write_text("in the way")
+    with pytest.raises(StorageError, match="written: Not a directory"):
+        new.write(saves=True)
+
+
+def test_a_new_file_that_is_there_meanwhile_or_was_changed_stays(path):
+    ((new,), ()) = change("x", "new.txt")
+    Path("new.txt").write_text("mine")
+    with pytest.raises(StorageError, match="has changed meanwhile"):
+        new.write(saves=True)
+    with pytest.raises(StorageError, match="stays as it is now"):
+        new.undo()
+    assert Path("new.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["../x.txt", "/etc/x.txt", "~/x.txt", "out/x.txt", "loop/x.txt"])
+def test_an_answer_writes_nothing_outside_the_folder_unless_it_was_attached(path, tmp_path, name):
+    Path("in").mkdir()
+    os.chdir("in")
+    Path("out").symlink_to(tmp_path)
+    Path("loop").symlink_to("loop")
+    changes, (reason,) = change("x", name)
+    assert (changes, reason) == ([], f"{name} is not in this folder, so no answer writes it.")
+
+
+def test_a_file_that_was_not_attached_is_compared_with_what_is_there(path):
+    ((new,), ()) = change("new", "file.txt")
+    assert [line.text for line in new.hunks[0].lines] == ["old", "new"]
+    assert "was not attached" in new.warnings[0]
+    path.write_bytes(b"\0")
+    assert change("new", "file.txt")[0] == []
 
 
 @pytest.mark.parametrize("name", ["my file", "it's", "-x"])

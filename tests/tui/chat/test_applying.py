@@ -45,7 +45,7 @@ async def test_an_unasked_loss_is_shown_whatever_was_asked_before(pair: Pair) ->
 async def test_it_is_shown_written_attached_and_taken_back(pair: Pair) -> None:
     async with open_chat(*pair, says=f"Here:\n\n```txt\n{NEW}```\nDone.") as chat:
         await ask(chat)
-        assert any("a applies it to file.txt" in text for text in chat.shown(".footnote"))
+        assert any("a writes file.txt" in text for text in chat.shown(".footnote"))
         await chat.act()
         assert chat.footer["a"] == "Apply"
         assert "-line 3\n+line three" in await change_shown(chat)
@@ -67,6 +67,26 @@ async def test_it_is_shown_written_attached_and_taken_back(pair: Pair) -> None:
         assert (attached.name, attached.text) == ("file.txt", OLD.rstrip("\n"))
 
 
+async def test_files_are_shown_one_after_another_and_taken_back_from_the_last(pair: Pair) -> None:
+    names = ("/etc/x.txt", "a/new.txt", "file.txt", "b.txt")
+    says = "".join(f"**{name}**\n```\n{NEW}x\n```\n" for name in names)
+    async with open_chat(*pair, says=says, n_ctx=2000, max_tokens=600) as chat:
+        await ask(chat)
+        assert any(
+            "a writes a/new.txt, file.txt, b.txt" in text for text in chat.shown(".footnote")
+        )
+        assert "A new file in" in await change_shown(chat)
+        assert chat.notices == ["/etc/x.txt is not in this folder, so no answer writes it."]
+        for key in ("enter", "escape", "enter"):
+            await chat.pilot.press(key)
+        assert [Path(name).exists() for name in names] == [False, True, True, True]
+        assert Path("file.txt").read_text() == OLD
+        assert [file.name for file in chat.prompt.attachments] == ["a/new.txt", "b.txt"]
+        await chat.pilot.press("u", "u")
+        assert not any(Path(name).exists() for name in ("a", "b.txt"))
+        assert not chat.prompt.attachments
+
+
 @pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])
 async def test_a_file_not_in_utf8_is_written_as_it_was(pair: Pair, encoding: str) -> None:
     old = OLD.replace("line 0", "“é”" if encoding == "windows-1252" else "é")
@@ -83,7 +103,7 @@ async def test_a_file_not_in_utf8_is_written_as_it_was(pair: Pair, encoding: str
 async def test_where_there_is_nothing_to_apply_that_is_said(pair: Pair, answer: str) -> None:
     async with open_chat(*pair, says=answer) as chat:
         await ask(chat)
-        assert not any("applies" in text for text in chat.shown(".footnote"))
+        assert not any("a writes" in text for text in chat.shown(".footnote"))
         await chat.act("a")
         assert any(text.startswith("Not on this message: show the change") for text in chat.notices)
 

@@ -170,7 +170,7 @@ async def test_deleted_conversations_come_back_in_reverse(store: Store) -> None:
     async with listed(store) as page:
         await page.press("delete", "delete")
         assert page.titles == ["Lentil soup", "Lighthouse"]
-        assert page.notices == ["Deleted. Ctrl+Z brings it back."]  # the newest replaces the last
+        assert page.notices == ["Deleted. Ctrl+Z in this list brings it back."]  # the newest alone
         assert [what for what, _ in page.host.received] == ["deleted", "deleted"]
         await page.press("down", "ctrl+z")
         assert page.titles == ["Sorted lists", "Lentil soup", "Lighthouse"]

@@ -74,11 +74,11 @@ async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_a
     chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
     written = list[str]()
     for line in ("Yes ", "", "n", "What about this?", "/help"):
-        commands._change = Mock(file=Mock(path=Path(__file__)))
-        commands._change.name = "a.py"
-        commands._change.write = lambda _, line=line: written.append(line)
+        commands._changes = [change := Mock(file=Mock(path=Path(__file__)))]
+        change.name = "a.py"
+        change.write = lambda _, line=line: written.append(line)
         commands.enter(line)
-        assert commands._change is None
+        assert commands._changes == []
     assert written == ["Yes "]
     assert [record.content for record in chat.session.branch.records] == ["What about this?"]
     shown = chat.scrollback.finished()
@@ -89,10 +89,12 @@ async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_a
 async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
     chat = InlineChat(Settings(), Store(None))
     chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
-    commands._change = Mock()
-    commands._change.write.side_effect = UsageError("It has changed.")
+    commands._changes = [change := Mock(), following := Mock(hunks=(), warnings=())]
+    change.write.side_effect, following.name = UsageError("It has changed."), "b.py"
     commands.enter("y")
-    assert "It has changed." in chat.scrollback.finished()
+    assert commands._changes == [following]
+    shown = chat.scrollback.finished()
+    assert shown.index("It has changed.") < shown.index("Write b.py?")
     chat.prompt.put.assert_not_called()
 
 

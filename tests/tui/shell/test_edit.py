@@ -298,7 +298,8 @@ def test_parts_of_a_file_are_rewritten_from_below_and_decided_each_on_its_own(ed
     assert "line 9\n```" in edit.requests[0].messages[-2].content
     assert "nine\n" in edit.requests[1].messages[-2].content
     assert Path("file.txt").read_text() == PARTS
-    edit("--undo", "file.txt")
+    done = edit("--undo", "none.txt", *named[:2], code=1)  # it is one file, and brought back once
+    assert str(done.exception).startswith("none.txt cannot be read")
     assert Path("file.txt").read_text() == OLD
     edit(*named, answers=["nine", "two\n2"], keys="ny")
     assert Path("file.txt").read_text() == PARTS.replace("nine\n", "line 9\n")

@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import CallDelta, Origin, Step, Trace
-from assistant.session.support import Support, wrong_citations
+from assistant.session.support import check, wrong_citations
 from assistant.stats import Stats
 from assistant.store.values import State, StoredMessage
 from models.errors import StorageError
@@ -50,11 +50,9 @@ class Answer(Turn):
         self._opened_again = not self.busy
         self.tokens = TextView(growing=self.busy)
         self.thought: Thought | None = None
-        self.rewritten_file: Callable[[StoredMessage], str] = lambda _: ""
-        """Returns the name of the attached file that it rewrites, or an empty string."""
-        self.support: Callable[[StoredMessage], Support] = lambda _: Support()
-        """Returns what the passages of its question do not support."""
-        self._changed_file = ""
+        self.path: Callable[[], Sequence[StoredMessage]] = tuple
+        """Returns the messages of its branch."""
+        self._files = ""  # the names of those that it holds
         self.text = record.content if record and not self.busy else ""
         # Reads the rounds of the stored text; it is called once.
         self._read_steps = partial(_beginning, trace, record) if trace and record else None
@@ -124,22 +122,24 @@ class Answer(Turn):
             self.thought.grow(not self.text)
 
     def finish(self, footnote: str, state: State = "complete") -> None:
-        """Remove the caret, and show below how the answer was decoded."""
+        """Remove the caret, and show below how the answer was decoded, and the files it holds."""
+        from assistant.edit.proposals import names  # after the first frame
+
         self.state = state
         self.tokens.grow(False)
         if self.thought is not None:
             self.thought.grow(False)
         self._calling.display = False
-        if self.record is not None and (name := self.rewritten_file(self.record)):
-            self._changed_file = name
-            footnote += f" · {TO_MESSAGES}, a applies it to {name}"
+        self._files = names(self.record, self.path()) if self.record is not None else ""
+        if self._files:
+            footnote += f" · {TO_MESSAGES}, a writes {self._files}"
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
         self.refresh_keys()
 
     def end(self, record: StoredMessage) -> None:
         """Show how a stored answer ended, and strike citations that no passage supports."""
-        support = self.support(record)
+        support = check(record, self.path())
         wrong = wrong_citations(record.content, support.wrong)
         self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
         lines = (support.unfound * self._opened_again, *support.warnings)
@@ -198,7 +198,7 @@ class Answer(Turn):
             case "regenerate":
                 return not self.busy
             case "apply":
-                return not self.busy and bool(self._changed_file)
+                return not self.busy and bool(self._files)
             case "inspect":
                 return bool(self.steps) or self._read_steps is not None
         return super().offers(verb)

@@ -12,7 +12,6 @@ from textual.message import Message
 from textual.widgets import Static
 
 from assistant.events import Origin, Token, Trace
-from assistant.session.support import Support
 from assistant.store.values import StoredMessage
 from tui.app.textual_private import follows_end
 from tui.chat.conversation.answer import Answer
@@ -52,9 +51,8 @@ class Conversation(VerticalScroll):
         self.hint = Static(HINT, id="new-text", markup=False)
         self.trace: Callable[[int], Trace] = lambda _: ()
         """Returns how a stored answer was decoded, by its id."""
-        self.rewritten_file: Callable[[StoredMessage], str] = lambda _: ""
-        """Returns the name of the attached file that an answer rewrites, or an empty string."""
-        self.support: Callable[[StoredMessage], Support] = lambda _: Support()
+        self.path: Callable[[], Sequence[StoredMessage]] = tuple
+        """Returns all messages of the branch on the screen."""
         self.question_count = 0
         """How many questions the user has asked, also before this start."""
         self.tools = False
@@ -172,7 +170,7 @@ class Conversation(VerticalScroll):
         """Return an answer with the settings that all answers share."""
         for name, shown in self.switches.items():
             answer.set_reactive(getattr(Answer, name), shown)
-        answer.rewritten_file, answer.support = self.rewritten_file, self.support
+        answer.path = self.path
         return answer
 
     # Where the reader is
