@@ -1,7 +1,7 @@
 """Deletion for good: from tables, search indexes, free pages, caches and backups."""
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from assistant.engine.sources import ngram_store
 from assistant.store import files
@@ -10,6 +10,7 @@ from assistant.store.values import TO_CONVERSATION, TO_MESSAGE, TOOLS_OF
 from models.errors import StorageError
 from models.files import snapshots
 
+_SLOW = 50_000_000  # bytes, which take two seconds
 _MAX_VACUUM_IN_MEMORY = 200_000_000  # a larger database is rearranged in a temporary file
 
 _DELETED = "SELECT id FROM conversation WHERE id = ?1 OR (?1 IS NULL AND deleted IS NOT NULL)"
@@ -27,12 +28,18 @@ _REMOVE = (
 )
 
 
-def purge(database: Database, ids: Collection[int | None] = (None,)) -> None:
+def purge(
+    database: Database,
+    ids: Collection[int | None] = (None,),
+    announce: Callable[[str], object] = str,
+) -> None:
     """Remove conversations or, without their ids, all deleted ones and all hidden messages."""
     query = f"SELECT EXISTS ({_TEXTS}) OR EXISTS ({_DELETED})"
     if not database.read(lambda sql: any(sql.execute(query, (id_,)).fetchone()[0] for id_ in ids)):
         return
     if database.path:  # copies first: with the rows gone, nothing would retry
+        if (size := database.path.stat().st_size) > _SLOW:
+            announce(f"Removing deleted text from {size / 1e6:,.0f} MB of conversations ...")
         ngram_store.clear()
         try:
             snapshots.discard(snapshots.folder())

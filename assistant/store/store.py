@@ -49,13 +49,15 @@ class Store:
     a number is unknown, or the file cannot be read or written.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, announce: Callable[[str], object] = str) -> None:
         """Open or create the store; without a path, in memory.
 
         A damaged file is set aside and restored from its backup; `warning` then says so.
+        `announce` gets a sentence before a purge that takes a while.
         """
         opened = in_memory() if path is None else on_disk(path)
         self.warning: str | None = opened.warning
+        self._announce = announce
         self._database = opened.database
         self._lock = opened.lock
         self._streamed: dict[int, Trace] = {}  # by streaming answer, the part of its trace on disk
@@ -73,7 +75,7 @@ class Store:
         """
         with suppress(StorageError):  # the next close tries again
             if self._lock and self._lock.take_alone():
-                purge(self._database)
+                purge(self._database, announce=self._announce)
         with suppress(StorageError):
             self.back_up()
         self._database.close()
@@ -137,7 +139,7 @@ class Store:
 
     def remove(self, *conversations: int) -> None:
         """Remove conversations for good, from the file, its free pages and its backup."""
-        purge(self._database, conversations)
+        purge(self._database, conversations, self._announce)
 
     def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
         """Store an unfinished answer: its whole text and trace so far."""

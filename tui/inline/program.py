@@ -11,11 +11,12 @@ from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 from tui.inline.terminal import InlineTerminal, PlainTerminal
 from tui.shell.options import has_terminal
+from tui.shell.standard_output import announce
 
 
 def run(settings: Settings) -> int:
     """Chat in the terminal's scrollback; return the exit code."""
-    with closing(Store(database_path() if settings.save else None)) as store:
+    with closing(Store(database_path() if settings.save else None, announce)) as store:
         return asyncio.run(_run(settings, store))
 
 

@@ -17,7 +17,7 @@ from assistant.tools.values import BUILT_IN
 from models.errors import StorageError, UsageError
 from tui.labels import model_name
 from tui.shell.options import LAST, NEW
-from tui.shell.standard_output import STDIN, read_piped
+from tui.shell.standard_output import STDIN, announce, read_piped
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
@@ -42,7 +42,7 @@ def continued_chat(
 
     path = database_path()
     has_file = present(path) or (settings.save and chat == NEW)
-    with closing(Store(path if has_file else None)) as store:
+    with closing(Store(path if has_file else None, announce)) as store:
         number = None
         if chat != NEW:
             number = store.newest() if chat == LAST else int(chat)

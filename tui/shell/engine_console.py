@@ -22,6 +22,7 @@ from models import errors
 from models.progress import Progress
 from tui.formatting import remaining
 from tui.safe import safe
+from tui.shell.standard_output import announce
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,7 +51,7 @@ class EngineConsole:
         """Whether the first Ctrl-C stops the job and keeps its result; the second one raises."""
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Called at the end, before the engine is closed."""
-        self._what = ""
+        self._what, self._is_full = "", False  # what is measured; whether that was reported
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
         """The engine, for use in the event loop of `wait`."""
@@ -85,7 +86,7 @@ class EngineConsole:
         """
         try:
             with self._handle_signals():
-                self._loop.get_loop().set_exception_handler(_unless_cancelled)
+                self._loop.get_loop().set_exception_handler(self._report_error)
                 if starts:
                     self._loop.run(self.engine.start())
                 with self._status:
@@ -212,6 +213,16 @@ class EngineConsole:
         """Stop showing progress."""
         self._status.stop()
 
+    def _report_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Report an error that nobody awaits, except that of a signal or of a cancelled start."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and "socket" in context:  # asyncio tries again, and again
+            if not self._is_full:
+                announce(f"New connections have to wait: {error.strerror}.")
+            self._is_full = True
+        elif not isinstance(error, asyncio.CancelledError | SystemExit | KeyboardInterrupt):
+            loop.default_exception_handler(context)
+
     @contextmanager
     def _handle_signals(self) -> Iterator[None]:
         handlers = {signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}
@@ -246,9 +257,3 @@ def report_missing_draft(no_draft: str | None, settings: Settings, is_measured: 
         if settings.draft and is_measured:
             raise errors.ModelError(no_draft)
         click.echo(safe(no_draft), err=True)
-
-
-def _unless_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report an error that nobody awaits, except a start that Ctrl-C cancelled."""
-    if not isinstance(context.get("exception"), asyncio.CancelledError):
-        loop.default_exception_handler(context)
