@@ -51,18 +51,6 @@ def test_a_conversation_deleted_for_good_is_in_no_file(path):
     assert len(opened(path).summaries()) == 30
 
 
-def test_a_purge_that_takes_a_while_is_announced(path, monkeypatch):
-    monkeypatch.setattr(purging, "_SLOW", 0)
-    announced = []
-    for deletes in (False, True):
-        store = Store(path, announced.append)
-        conversation, _ = talk(store, "gone")
-        if deletes:
-            store.delete(conversation)
-        store.close()
-        assert len(announced) == deletes
-
-
 def test_a_dropped_message_is_deleted_for_good_with_its_unsent_text(store, path):
     (gone, _), (kept, records) = talk(store, "gone"), talk(store, "fine", f"three {SECRET}")
     store.remember(unsent(gone, None), f"one {SECRET}")

@@ -140,13 +140,9 @@ def test_connections_that_have_to_wait_are_reported_once(
     console: EngineConsole, capfd: pytest.CaptureFixture[str]
 ) -> None:
     error = {"message": "", "socket": None, "exception": OSError(EMFILE, "Too many open files")}
-
-    async def serve() -> None:
-        for _ in range(2):
-            asyncio.get_running_loop().call_exception_handler(error)
-
     with console.shown():
-        console.wait(serve())
+        for _ in range(2):
+            console._loop.get_loop().call_exception_handler(error)
     assert capfd.readouterr().err.count("have to wait: Too many open files.") == 1
 
 
