@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from itertools import takewhile
@@ -123,10 +122,8 @@ def messages_of(
 
 def _with_day(message: Message, record: StoredMessage) -> Message:
     words = len(record.content) if record.content.strip() else 0
-    with suppress(ValueError, OverflowError, OSError):  # an import may have any time
-        day = date.fromtimestamp(record.created).isoformat()
-        return replace(message, day=day, attached=len(message.content) - words)
-    return message
+    day = date.fromtimestamp(record.created).isoformat()
+    return replace(message, day=day, attached=len(message.content) - words)
 
 
 def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from assistant.events import Trace
 from assistant.store import messages
-from assistant.store.values import FullConversation, Imported, StoredMessage
+from assistant.store.values import FullConversation, Imported, StoredMessage, moment
 from models.errors import StorageError, well_formed
 
 _ROW = "SELECT title, named, system, created, updated, pinned, leaf FROM conversation WHERE id = ?"
@@ -34,9 +34,8 @@ def whole(sql: sqlite3.Connection, conversation: int) -> FullConversation:
         with suppress(StorageError):  # a damaged trace is left out; its text is not
             traces[message.id] = messages.trace(sql, message.id)
     title, named, system, created, updated, pinned, leaf = row
-    return FullConversation(
-        title, bool(named), system, created, updated, bool(pinned), leaf, all_, traces
-    )
+    dates = moment(created), moment(updated)
+    return FullConversation(title, bool(named), system, *dates, bool(pinned), leaf, all_, traces)
 
 
 def conversation_from(

@@ -28,7 +28,8 @@ _DISK_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _FORBIDDEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _SENTENCES = {
-    _LOCKED: "{path} is locked by another program. Close that program and try again.",
+    _LOCKED: "{path} is locked by another program, or its file system has no locks. Close that "
+    "program, or set SPECCHAT_HOME to a folder on a local disk.",
     _DISK_FULL: "The disk of {path} is full or fails ({error}), so this was not kept. Free some "
     "space; what was kept before is safe.",
     _DAMAGE: "{path} is damaged ({error}). Close every specchat and start one again: it then "
@@ -151,6 +152,7 @@ class Database:
 
     def __init__(self, sql: sqlite3.Connection, path: Path | None) -> None:
         self.path = path
+        self.announce: Callable[[str], object] = str  # gets a sentence before what takes a while
         self._sql = sql
         self._lock = threading.RLock()
 

@@ -36,7 +36,7 @@ _UNSAFE_IN_TERMINALS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u20
 # Characters that YAML allows only escaped.
 _UNSAFE_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _WHO = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
-_Time = Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]  # before the year 10000
+_Time = Annotated[float, msgspec.Meta(ge=0, lt=values.END_OF_DATES)]
 _TokenId = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from assistant.events import Stats, Trace
 from assistant.request import ToolCall
-from assistant.store.values import Attachment, StoredMessage, title_from
+from assistant.store.values import Attachment, StoredMessage, moment, title_from
 from models.errors import StorageError, well_formed
 
 _LEVEL = 3  # of zlib: 6 takes 3.6 times as long and saves 6 % (a synthetic trace of 400 tokens)
@@ -103,7 +103,7 @@ _PACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
     "stats": pack_stats, "tool_calls": pack_calls,
 }  # fmt: skip
 _UNPACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
-    "token_ids": unpack_ids, "attachments": unpack_attachments,
+    "created": moment, "token_ids": unpack_ids, "attachments": unpack_attachments,
     "stats": unpack_stats, "tool_calls": unpack_calls,
 }  # fmt: skip
 _SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS.values())} FROM message"

@@ -10,6 +10,7 @@ from assistant.store.values import TO_CONVERSATION, TO_MESSAGE, TOOLS_OF
 from models.errors import StorageError
 from models.files import snapshots
 
+_SLOW = 50_000_000  # bytes, which take two seconds
 _MAX_VACUUM_IN_MEMORY = 200_000_000  # a larger database is rearranged in a temporary file
 
 _DELETED = "SELECT id FROM conversation WHERE id = ?1 OR (?1 IS NULL AND deleted IS NOT NULL)"
@@ -33,6 +34,8 @@ def purge(database: Database, ids: Collection[int | None] = (None,)) -> None:
     if not database.read(lambda sql: any(sql.execute(query, (id_,)).fetchone()[0] for id_ in ids)):
         return
     if database.path:  # copies first: with the rows gone, nothing would retry
+        if (size := database.path.stat().st_size) > _SLOW:
+            database.announce(f"Removing deleted text from {size / 1e6:,.0f} MB of chats ...")
         ngram_store.clear()
         try:
             snapshots.discard(snapshots.folder())

@@ -5,7 +5,7 @@ import sqlite3
 from itertools import groupby, islice
 from unicodedata import normalize
 
-from assistant.store.values import ChatSummary
+from assistant.store.values import ChatSummary, moment
 from assistant.streamed_text import UNSPACED
 from models.errors import well_formed
 
@@ -102,7 +102,8 @@ def prompts(sql: sqlite3.Connection, limit: int = 500) -> tuple[str, ...]:
 
 def _summary(row: sqlite3.Row, snippet: str) -> ChatSummary:
     id_, title, created, updated, pinned, hit, messages = row
-    return ChatSummary(id_, title, created, updated, bool(pinned), messages, snippet, hit)
+    dates = moment(created), moment(updated)
+    return ChatSummary(id_, title, *dates, bool(pinned), messages, snippet, hit)
 
 
 def _snippet(sql: sqlite3.Connection, search: str, message: int | None) -> str:

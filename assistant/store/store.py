@@ -49,14 +49,16 @@ class Store:
     a number is unknown, or the file cannot be read or written.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, announce: Callable[[str], object] = str) -> None:
         """Open or create the store; without a path, in memory.
 
         A damaged file is set aside and restored from its backup; `warning` then says so.
+        `announce` gets a sentence before a purge that takes a while.
         """
         opened = in_memory() if path is None else on_disk(path)
         self.warning: str | None = opened.warning
         self._database = opened.database
+        self._database.announce = announce
         self._lock = opened.lock
         self._streamed: dict[int, Trace] = {}  # by streaming answer, the part of its trace on disk
 

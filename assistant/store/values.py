@@ -30,6 +30,8 @@ TOOLS_OF = "tools, conversation "
 """Prefix of the keys of the tool setting of a conversation; the id follows."""
 BY_PASSAGES = "by passages"
 """The note of a text that is searched for each question instead of being read as a whole."""
+END_OF_DATES = 253_402_214_400
+"""Seconds since 1970 at which no time zone has the year 10000 yet."""
 _MAX_TITLE = 60
 
 
@@ -74,6 +76,11 @@ class Attachment:
         last = f"-{self.last}" if self.last > self.first else ""
         note = f" ({self.note})" if self.note else ""
         return f"[{self.number}] {self.name}:{self.first}{last}{note}"
+
+
+def moment(stored: object) -> float:
+    """Return a stored date, in seconds since 1970; one that no calendar has becomes 0."""
+    return stored if isinstance(stored, float) and 0 <= stored < END_OF_DATES else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -373,11 +373,24 @@ def test_control_characters_are_shown_and_not_obeyed(tmp_path: Path, models: lis
     assert "\u202e".encode() not in terminal.seen
 
 
+AGAIN = """
+import os, signal
+from assistant.process.engine_process import EngineProcess
+async def interrupted(self, close=EngineProcess.close):
+    os.kill(os.getpid(), signal.SIGTERM)
+    await close(self)
+    print("All is freed.")
+EngineProcess.close = interrupted
+"""
+"""Has the signal come once more while the models are freed."""
+
+
 @pytest.mark.parametrize("leaves", [CTRL_D, signal.SIGTERM])
 def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
     tmp_path: Path, models: list[str], leaves: str | int
 ) -> None:
-    with inline(tmp_path, *models) as terminal:
+    site = customised(tmp_path, "" if leaves == CTRL_D else AGAIN)
+    with inline(tmp_path, *models, **site) as terminal:
         terminal.go_on()
         if isinstance(leaves, str):
             terminal.press(leaves)
@@ -389,6 +402,7 @@ def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
         known = shown(answer, 100)
         begun = lines.index("› Go on") + 1
         assert lines[begun : begun + len(known)] == known
+        assert leaves == CTRL_D or "All is freed." in terminal.text
 
 
 REFUSED = {
@@ -405,6 +419,17 @@ def test_a_failed_command_says_why_and_the_chat_continues(
         for command, reason in REFUSED.items():
             terminal.enter(command, reason)
         terminal.enter("Go on", "› Go on", DONE)
+
+
+def test_an_unexpected_error_of_a_command_ends_the_chat_in_a_sentence(
+    tmp_path: Path, models: list[str]
+) -> None:
+    fails = "from tui.inline.commands import SlashCommands\nSlashCommands.do_help = lambda: 0"
+    with inline(tmp_path, *models, **customised(tmp_path, fails)) as terminal:
+        terminal.press("/help\r")
+        assert terminal.end() == 1
+        assert "This is a bug in specchat: TypeError." in terminal.text
+        assert "File" not in terminal.text
 
 
 def test_a_line_that_is_typed_before_the_prompt_is_there_is_sent(

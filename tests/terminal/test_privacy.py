@@ -147,11 +147,13 @@ def test_a_conversation_is_in_one_file_and_in_none_when_deleted(
     changed = [path for path in files(ROOT) if path.stat().st_mtime > used.began]
     assert not [path for path in changed if holds(path)]
     at_home(used.home, monkeypatch)
-    with recorded(used.home, *models, site="") as terminal:
+    slow = "import assistant.store.purging as it\nit._SLOW = 0"
+    with recorded(used.home, *models, site=slow) as terminal:
         terminal.shows("ready")
         terminal.go(F[2], "day")
         terminal.go("\x1b[3~")  # Del
     assert with_canary(used.home) == []
+    assert b"Removing deleted text" in terminal.seen.rpartition(b"\x1b[?1049l")[2]
 
 
 def with_canary(folder: Path) -> list[Path]:

@@ -21,6 +21,7 @@ from tui.app.program import Program
 from tui.app.signals import hang_up_if_gone
 from tui.chat.screen import ChatScreen
 from tui.safe import safe
+from tui.shell.standard_output import announce
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
@@ -96,7 +97,7 @@ class SpecchatApp(Program):
 
         failed = None
         try:
-            store = Store(database_path() if self.settings.save else None)
+            store = Store(database_path() if self.settings.save else None, announce)
         except StorageError as error:
             store, failed = Store(None), error
         with suppress(StorageError):  # a damaged file is reported at the next start

@@ -31,7 +31,9 @@ def ending() -> list[int]:
 
 
 def leave(number: int, _: FrameType | None) -> None:
-    """Exit, which restores the cursor and frees the models."""
+    """Exit, which restores the cursor and frees the models; another such signal changes nothing."""
+    for other in ending():
+        signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
 
 

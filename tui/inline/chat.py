@@ -25,7 +25,7 @@ from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, SpecchatError, StorageError
 from models.files.places import expanded
-from tui.app.signals import signals_leave
+from tui.app.signals import hang_up_if_gone, signals_leave
 from tui.chat.prompt.prompt_attachments import PASTED
 from tui.inline.scrollback import Painter, Scrollback
 from tui.outlook import can_guess, without_draft
@@ -91,21 +91,24 @@ class InlineChat:
         print(WELCOME, flush=True)
         self.apply(self.settings)
         self.scrollback.note(store.warning or "")
-        try:
-            with signals_leave(self._leave):
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: self._fail(context.get("exception")))
+        with signals_leave(self._leave):  # also while it is closed: another signal changes nothing
+            try:
                 self.start(self.load())
                 self.start(self._save_regularly())
                 self.unsent.load()
                 self.session.read_folders(self.attachments)
                 await prompt.run()
-        finally:
-            self.session.shutdown()
-            print(self.scrollback.finished(), end="", flush=True)
-            with suppress(StorageError):
-                self.unsent.save()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(self._engine.close(), self.session.tool_loop.tools.toolbox.close())
+            finally:
+                self.session.shutdown()
+                print(self.scrollback.finished(), end="", flush=True)
+                with suppress(StorageError):
+                    self.unsent.save()
+                for task in self._tasks:
+                    task.cancel()
+                toolbox = self.session.tool_loop.tools.toolbox
+                await asyncio.gather(self._engine.close(), toolbox.close())
         if self._error is not None:
             raise self._error
         return self._exit_code
@@ -115,13 +118,18 @@ class InlineChat:
 
         def ended(task: asyncio.Task[None]) -> None:
             self._tasks.discard(task)
-            if not task.cancelled() and (error := task.exception()):
-                self._error = error
-                self.prompt.leave()
+            if not task.cancelled():
+                self._fail(task.exception())
 
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(ended)
+
+    def _fail(self, error: BaseException | None) -> None:
+        """End the program with an error, if there is one: of a task, or of a key."""
+        if error is not None and not hang_up_if_gone(error):
+            self._error = self._error or error
+            self.prompt.leave()
 
     async def load(self, target: str = "") -> None:
         """Load the models of the settings in force, or with another target, which then applies.

@@ -12,11 +12,12 @@ from tui.inline.commands import SlashCommands
 from tui.inline.plain_terminal import PlainTerminal
 from tui.inline.terminal import InlineTerminal
 from tui.shell.options import has_terminal
+from tui.shell.standard_output import announce
 
 
 def run(settings: Settings) -> int:
     """Chat in the terminal's scrollback; return the exit code."""
-    with closing(Store(database_path() if settings.save else None)) as store:
+    with closing(Store(database_path() if settings.save else None, announce)) as store:
         return asyncio.run(_run(settings, store))
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,12 +35,9 @@ def continued_chat(
     if chat is None:
         yield None, None
         return
-    from assistant.store.files import database_path, present
-    from assistant.store.store import Store
+    from tui.shell.chats_command import opened
 
-    path = database_path()
-    has_file = present(path) or (settings.save and chat == NEW)
-    with closing(Store(path if has_file else None)) as store:
+    with opened(make=settings.save and chat == NEW) as store:
         number = None
         if chat != NEW:
             number = store.newest() if chat == LAST else int(chat)

@@ -92,7 +92,6 @@ class AskSession:
 
         async def answer(sent: Sequence[Attachment]) -> None:
             console.stop_with(self._session.stop)
-            self._print(self._store.warning if self._store else None)
             if self._conversation is not None:
                 self._session.branch.open(self._conversation)
             self._session.submit(text, sent)

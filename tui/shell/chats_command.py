@@ -19,6 +19,7 @@ from assistant.store.values import FullConversation
 from models.errors import StorageError, UsageError
 from tui.safe import one_line, safe
 from tui.shell.options import FILE, NumberParameter
+from tui.shell.standard_output import announce
 
 MAX_IMPORT_BYTES = 1 << 30  # read at once: a file is imported completely or not at all
 LONGEST_TITLE = 200  # characters
@@ -33,7 +34,7 @@ limit_option = click.option(
 def opened(*, make: bool = False) -> Iterator[Store]:
     """Open the store; without a file it is in memory, unless `make` creates one."""
     path = database_path()
-    with closing(Store(path if make or present(path) else None)) as store:
+    with closing(Store(path if make or present(path) else None, announce)) as store:
         if store.warning:
             click.echo(safe(store.warning), err=True)
         yield store

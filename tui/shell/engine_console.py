@@ -23,6 +23,7 @@ from models.progress import Progress
 from tui.app.signals import handled
 from tui.formatting import remaining
 from tui.safe import safe
+from tui.shell.standard_output import announce
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +52,8 @@ class EngineConsole:
         """Whether the first Ctrl-C stops the job and keeps its result; the second one raises."""
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Called at the end, before the engine is closed."""
-        self._what = ""
+        self._what = ""  # is measured
+        self._must_wait = False  # whether it was said that connections must
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
         """The engine, for use in the event loop of `wait`."""
@@ -86,7 +88,7 @@ class EngineConsole:
         """
         try:
             with handled({signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}):
-                self._loop.get_loop().set_exception_handler(_unless_cancelled)
+                self._loop.get_loop().set_exception_handler(self._report_error)
                 if starts:
                     self._loop.run(self.engine.start())
                 with self._status:
@@ -213,6 +215,16 @@ class EngineConsole:
         """Stop showing progress."""
         self._status.stop()
 
+    def _report_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Report an error that nobody awaits, except that of a signal or of a cancelled start."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and "socket" in context:  # asyncio tries again, and again
+            if not self._must_wait:
+                announce(f"New connections have to wait: {error.strerror}.")
+            self._must_wait = True
+        elif not isinstance(error, asyncio.CancelledError | SystemExit | KeyboardInterrupt):
+            loop.default_exception_handler(context)
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.interrupted or not self.stoppable:
             raise KeyboardInterrupt
@@ -237,9 +249,3 @@ def report_missing_draft(no_draft: str | None, settings: Settings, is_measured: 
         if settings.draft and is_measured:
             raise errors.ModelError(no_draft)
         click.echo(safe(no_draft), err=True)
-
-
-def _unless_cancelled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report an error that nobody awaits, except a start that Ctrl-C cancelled."""
-    if not isinstance(context.get("exception"), asyncio.CancelledError):
-        loop.default_exception_handler(context)

@@ -208,5 +208,4 @@ def _report(exchange: "Exchange") -> None:
 
 
 def _log(text: str) -> None:
-    with suppress(OSError):  # nobody reads the log any more
-        click.echo(safe(f"{datetime.now():%H:%M:%S}  {text}"), err=True)
+    click.echo(safe(f"{datetime.now():%H:%M:%S}  {text}"), err=True)

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 from typing import TYPE_CHECKING, TextIO
@@ -54,6 +55,12 @@ def put(data: bytes) -> None:
     """Print bytes as they are; on a terminal, with control characters made visible."""
     at_terminal = sys.stdout is not None and sys.stdout.isatty()
     click.echo(safe(data.decode("utf-8", "replace")) if at_terminal else data, nl=False)
+
+
+def announce(text: str) -> None:
+    """Print a sentence on standard error, also when an app has replaced `sys.stderr`."""
+    with suppress(OSError):
+        os.write(STDERR, f"specchat: {safe(text)}\n".encode())
 
 
 def guard() -> None:

@@ -171,6 +171,21 @@ def test_control_c_while_python_imports_is_no_traceback():
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+def test_a_second_signal_does_not_disturb_the_end_after_the_first():
+    done = ended("""
+import os, signal
+from tui.app.signals import leave
+signal.signal(signal.SIGTERM, leave)
+signal.signal(signal.SIGHUP, leave)
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+finally:
+    os.kill(os.getpid(), signal.SIGHUP)
+    print("saved")
+""")
+    assert (done.returncode, done.stdout) == (143, "saved\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGTSTP, signal.SIGUSR1, signal.SIGHUP])
 @pytest.mark.some(3)
 def test_a_terminated_or_paused_answer_gives_the_cursor_back(endless, number):

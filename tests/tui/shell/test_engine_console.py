@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from errno import EMFILE
 from typing import cast
 
 import pytest
@@ -115,8 +116,10 @@ def test_models_are_called_what_the_chat_calls_them(console: EngineConsole, monk
     assert printed == ["loading Qwen2.5 Coder 1.5B: 50%", "preparing Qwen2.5 Coder 1.5B"]
 
 
-@pytest.mark.parametrize(("error", "reports"), [(asyncio.CancelledError, 0), (OSError, 1)])
-def test_a_process_whose_start_is_cancelled_is_nothing_to_report(
+@pytest.mark.parametrize(
+    ("error", "reports"), [(asyncio.CancelledError, 0), (SystemExit, 0), (ValueError, 1)]
+)
+def test_a_start_that_is_cancelled_or_a_job_that_a_signal_ends_is_nothing_to_report(
     console: EngineConsole,
     caplog: pytest.LogCaptureFixture,
     error: type[BaseException],
@@ -129,6 +132,16 @@ def test_a_process_whose_start_is_cancelled_is_nothing_to_report(
     with console.shown():
         console.wait(start())
     assert len(caplog.records) == reports
+
+
+def test_connections_that_have_to_wait_are_reported_once(
+    console: EngineConsole, capfd: pytest.CaptureFixture[str]
+) -> None:
+    error = {"message": "", "socket": None, "exception": OSError(EMFILE, "Too many open files")}
+    with console.shown():
+        for _ in range(2):
+            console._loop.get_loop().call_exception_handler(error)
+    assert capfd.readouterr().err.count("have to wait: Too many open files.") == 1
 
 
 def test_ctrl_z_while_the_console_writes_is_no_error() -> None:
