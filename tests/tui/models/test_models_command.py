@@ -104,7 +104,10 @@ def test_show_tells_what_a_recurrent_model_can_take_back(here, kind, said):
 
 
 def test_show_knows_models_that_are_not_here(here):
-    assert "specchat models pull qwen3-8b" in run("show", "qwen3-8b").stdout
+    for name in ("qwen3-8b", "org/repo:Q8_0"):
+        shown = run("show", name).stdout
+        assert f"specchat models pull {name}" in shown
+        assert ("\nsize " in shown) == (name == "qwen3-8b")
     with pytest.raises(ModelMissing):
         run("show", "nonsense")
 
