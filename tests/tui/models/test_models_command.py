@@ -107,7 +107,7 @@ def test_show_knows_models_that_are_not_here(here):
     for name in ("qwen3-8b", "org/repo:Q8_0"):
         shown = run("show", name).stdout
         assert f"specchat models pull {name}" in shown
-        assert ("\nsize " in shown) == (name == "qwen3-8b")
+        assert ("machine gb" in shown) == (name == "qwen3-8b")
     with pytest.raises(ModelMissing):
         run("show", "nonsense")
 
