@@ -7,6 +7,7 @@ from pathlib import Path
 
 from models.errors import ModelError, StorageError, raising
 from models.files.disk import JsonFile
+from models.files.layout import named_sha256
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
@@ -40,8 +41,9 @@ def check(model: ModelFile, report: Report = silent) -> str:
     if model.gguf is None:
         raise ModelError(f"{complaint}. It is not used; replace it.")
     with raising(StorageError, f"{path} is damaged and cannot be removed", " Remove it by hand."):
-        for file in {path.resolve(), path}:  # what its link in the cache points to, and the link
-            file.unlink(missing_ok=True)
+        if named_sha256(path):  # a link to bytes of the cache; any others are the user's
+            path.resolve().unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
     raise ModelError(
         f"{complaint}. It was removed; fetch it again with: specchat models pull {model.reference}"
     )
