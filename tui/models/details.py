@@ -13,7 +13,7 @@ from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
 from models.native import repacked
-from tui.formatting import duration, size
+from tui.formatting import by_parts, duration, size
 from tui.models.facts import short
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed, purpose
 from tui.models.model_list import SPEED, STYLES, fitted
@@ -114,19 +114,19 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     folder = hub_cache() if model.repo else models_dir()
     context = f"context {model.context:,}" if model.context else ""
     known = _speed(entry, width), purpose(model.name), model.licence, context, model.file
-    title = "  " + " · ".join(filter(None, known))
+    title = "  " + by_parts(" · ".join(filter(None, known)), width - len(model.name) - 2)
     also = f" with {files[1].name}" if files[1:] else ""
-    cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
-    where = fitted(short(str(folder)), max(20, width - 12)).rstrip()
+    cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s, into "
+    where = fitted(short(str(folder)), max(20, width - len(cost))).rstrip()
     keys = [
-        Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
+        Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it"),
         Content.assemble(("Ctrl+F ", "bold"), "only fetches it"),
     ]
     if offline:
-        keys = [Content.styled(f"Nothing is fetched offline. It would be {cost}.", "$text-warning")]
+        keys = [Content.styled("Nothing is fetched offline.", "$text-warning")]
     return [
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
-        Content.styled(safe(f"goes into {where}"), "$foreground-muted"),
+        Content.styled(safe(f"{cost}{where}"), "$foreground-muted"),
         fit_line(entry.fit, False),
         _outlook("Here   ", entry.expected),
         *keys,
