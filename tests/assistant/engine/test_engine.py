@@ -100,17 +100,19 @@ def test_a_bug_in_an_answer_is_reported_and_does_not_end_the_thread(setup):
         MemoryError("Unable to allocate 6.00 MiB for an array"),
         OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
         ImportError("bit_generator.so: failed to map segment from shared object"),
+        FileNotFoundError(errno.ENOENT, "It is gone", "my.gguf"),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_memory_that_runs_out_is_no_bug_and_the_next_answer_may_have_enough(setup, error):
+def test_no_memory_and_a_file_that_is_gone_are_no_bugs_and_the_next_answer_may_come(setup, error):
+    message = "my.gguf cannot be used: It is gone." if error.args[0] == errno.ENOENT else NO_MEMORY
     with running(load=setup) as (engine, received):
         assistant = engine.process.engine._state.assistant
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(assistant, "reply", Mock(side_effect=error))
             engine.submit(ask())
             failed = received.end()
-        assert (failed.kind, failed.message) == ("ModelError", NO_MEMORY)
+        assert (failed.kind, failed.message) == ("ModelError", message)
         engine.submit(ask())
         assert isinstance(received.end(), Finished)
 
