@@ -1,7 +1,6 @@
 """The details of the model under the cursor."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from textual import work
 from textual.content import Content
@@ -19,9 +18,7 @@ from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed, pur
 from tui.models.model_list import SPEED, STYLES, fitted
 from tui.safe import safe
 
-if TYPE_CHECKING:
-    from assistant.engine.expectation import Expectation
-
+UNKNOWN = "not measured yet"
 LINE_BYTES_PER_S = 12_500_000
 """Speed of the 100 Mbit/s connection for which the time of a download is stated."""
 
@@ -80,7 +77,7 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
     if advice is not None:
         lines.append(Content.assemble(("To answer  ", "bold"), safe(advice.reason)))
         lines.append(fit_line(advice.fit, bool(advice.draft)))
-        lines.append(_outlook("Here       ", advice.expected))
+        lines.append(Content.assemble(("Here       ", "bold"), str(advice.expected or UNKNOWN)))
     if entry.verdict is not None and not entry.now:
         verdict = entry.verdict
         answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
@@ -101,10 +98,6 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
     what = "Both take" if both else "It takes"
     text = f"{what} about {size(fit.needed)} of memory, {size(fit.available)} is available: "
     return Content.assemble(text, (fit.verdict, STYLES[fit.verdict]))
-
-
-def _outlook(title: str, expectation: "Expectation | None") -> Content:
-    return Content.assemble((title, "bold"), str(expectation or "not measured yet"))
 
 
 def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
@@ -128,6 +121,6 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
         Content.styled(safe(f"{cost}{where}"), "$foreground-muted"),
         fit_line(entry.fit, False),
-        _outlook("Here   ", entry.expected),
+        Content.assemble(("Here   ", "bold"), str(entry.expected or UNKNOWN)),
         *keys,
     ]
