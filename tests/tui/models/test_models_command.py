@@ -209,7 +209,7 @@ def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
     target, other = str(here / "models" / "mine.gguf"), tiny.write(here / "other.gguf", seed=2)
     assert "it is not smaller" in run("pair", target, str(other)).stdout
     assert "it is the one that answers" in run("pair", target, target).stdout
-    assert "No model on this machine can guess for mine.gguf" in run("pair", target).stdout
+    assert "No smaller model here has the vocabulary of mine.gguf" in run("pair", target).stdout
 
 
 def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch):
