@@ -28,8 +28,7 @@ Order = UpdateRequest | NextStep | Cancel
 class EventStream:
     """The events of a job, for one reader. After the end, `cancel` and `update` do nothing.
 
-    Args:
-        send: passes an order on to the engine; must not raise.
+    `send` passes an order on to the engine; it must not raise.
     """
 
     def __init__(self, job: AnyJob, send: Callable[["EventStream", Order], None]) -> None:

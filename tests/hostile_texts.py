@@ -31,8 +31,17 @@ def texts(count: int, seed: int = 1) -> list[str]:
     dice = random.Random(seed)
     seen: dict[str, None] = {}
     families: list[Make] = [
-        _osc, _csi, _strings, _short, _single, _bidi, _markup, _markdown, _odd, _mixed,
-    ]  # fmt: skip
+        _osc,
+        _csi,
+        _strings,
+        lambda dice: "\x1b" + dice.choice(FAMILIES["short"]) + MARK,
+        lambda dice: f"{MARK}{chr(dice.choice(COMMANDS))}{MARK}",
+        _bidi,
+        lambda dice: _filled(dice, FAMILIES["markup"]),
+        lambda dice: _filled(dice, FAMILIES["markdown"]),
+        _odd,
+        _mixed,
+    ]
     for number, family in enumerate(cycle(families)):
         text = f"q{number}{family(dice)}z"  # all alike families still differ
         seen[text] = None
@@ -110,25 +119,9 @@ def _strings(dice: random.Random) -> str:
     return dice.choice(["\x1b" + body, eight]) + dice.choice(["\x1b\\", "\x9c", ""])
 
 
-def _short(dice: random.Random) -> str:
-    return "\x1b" + dice.choice(FAMILIES["short"]) + MARK
-
-
-def _single(dice: random.Random) -> str:
-    return f"{MARK}{chr(dice.choice(COMMANDS))}{MARK}"
-
-
 def _bidi(dice: random.Random) -> str:
     begin, end = chr(dice.choice(BIDI)), chr(dice.choice([*BIDI, *SEPARATORS]))
     return f"invoice{begin}gpj.{MARK}{end}exe"
-
-
-def _markup(dice: random.Random) -> str:
-    return _filled(dice, FAMILIES["markup"])
-
-
-def _markdown(dice: random.Random) -> str:
-    return _filled(dice, FAMILIES["markdown"])
 
 
 def _odd(dice: random.Random) -> str:

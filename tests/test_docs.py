@@ -11,12 +11,20 @@ from pathlib import Path
 import click
 import pytest
 
+from assistant.edit import kept_versions
+from assistant.engine import reply
+from assistant.prompt import infill
 from assistant.request import EngineArgs
-from assistant.settings.settings import KEYS
+from assistant.serve import recent_answers
+from assistant.session import attachments, folder_retriever
+from assistant.settings.settings import KEYS, Settings
+from assistant.tools.values import ToolSettings
+from models.native import model as native_model
 from models.native import repacked
 from tests import ROOT
 from tests.tools.manual import ENVIRONMENT
 from tui.chat import chat_controller
+from tui.shell import serve
 from tui.shell.cli import COMMANDS, specchat
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -214,7 +222,18 @@ def test_every_snippet_of_the_walk_through_the_decoding_library_runs_in_its_orde
     [
         ("using.md", "more than ten seconds ends", chat_controller.LONG_S == 10),
         ("privacy.md", "at most 1 GiB", EngineArgs(Path("any")).snapshots == 1 << 30),
+        ("privacy.md", "the last 200 files", kept_versions.MAX_VERSIONS == 200),
         ("models.md", "Copies take at most 12 GB", repacked.LIMIT == 12 * 10**9),
+        ("folders.md", "`about_seconds` (8)", Settings().about_seconds == 8),
+        ("folders.md", "at\n  least two", folder_retriever.MIN_PASSAGES == 2),
+        ("folders.md", "2,000 tokens", attachments.SHORT == 2_000),
+        ("tools.md", "rounds = 8 ", ToolSettings().rounds == 8),
+        ("serving.md", "up to 512 MiB", serve.MEMORY == 512 << 20),
+        ("serving.md", "next 24 tokens", infill.NEAR == 24),
+        ("serving.md", "The 240 after those", infill.FAR == 240),
+        ("serving.md", "its last 64 answers", recent_answers.MAX_ANSWERS_REMEMBERED == 64),
+        ("how-it-works.md", "once an answer has 32 tokens", reply.DRAFT_AFTER == 32),
+        ("how-it-works.md", "room for 2,048 tokens", native_model.FIRST_CELLS == 2_048),
     ],
 )
 def test_a_number_that_is_promised_is_the_programs(page: str, promise: str, kept: bool) -> None:

@@ -90,8 +90,7 @@ def _measured(counted: str, doing: str, stats: Stats, forecast: Forecast | None)
         return Outlook(gain, "", doing, True, plain_tokens_per_s)
     if speedup > 1 - CLEAR:
         few = gained < CLEAR * stats.generated_tokens
-        reason = "too few to matter" if few else "about as fast as without"
-        gain = f"{counted}: {reason}"
+        gain = f"{counted}: {'too few to matter' if few else 'about as fast as without'}"
         return Outlook(gain, "", doing, None, plain_tokens_per_s)
     gain = f"{counted}, yet only {speedup:.2f} times as fast as without"
     took, saved = f"{cost / stats.drafted:.0%}", f"{gained / stats.drafted:.0%}"

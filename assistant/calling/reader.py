@@ -113,7 +113,9 @@ class CallReader:
         while arguments := self._arguments or self._open():
             more, rest = arguments.read(self._unparsed)
             self._unparsed = rest or ""
-            self._add(more)
+            if more:
+                self._call = replace(self._call, arguments=self._call.arguments + more)
+                self._deltas.append(CallDelta(len(self.tool_calls), "", "", more))
             if rest is None:
                 return
             self.tool_calls += (self._call,)
@@ -136,8 +138,3 @@ class CallReader:
             case "json":
                 self._arguments = JsonArguments()
         return self._arguments
-
-    def _add(self, arguments: str) -> None:
-        if arguments:
-            self._call = replace(self._call, arguments=self._call.arguments + arguments)
-            self._deltas.append(CallDelta(len(self.tool_calls), "", "", arguments))

@@ -49,10 +49,8 @@ class Constraints:
     def mask(self, constraint: Constraint, tokens: list[int], start: Start) -> ConstraintMask:
         """Compile a constraint, and return the mask of an answer.
 
-        `tokens` and `start` are those of `ConstraintMask`.
-
-        Raises:
-            UsageError: the constraint cannot be used, or forbids the beginning of the answer.
+        `tokens` and `start` are those of `ConstraintMask`. A `UsageError` says that the constraint
+        cannot be used, or forbids the beginning of the answer.
         """
         matcher = matcher_of(constraint, self._tokenizer)
         return ConstraintMask(matcher, self._tokenizer, self._stops, tokens, start)
@@ -70,11 +68,8 @@ class Constraints:
 
         `tokens` and `start` are those of `ConstraintMask`. A schema that cannot be enforced is
         relaxed, with a warning. `thought` has the markers around a thought that may come first, if
-        the model `thinks`.
-
-        Raises:
-            UsageError: the constraint of answers without calls cannot be used, the grammar is too
-                large, or the schema of a strict tool cannot be enforced.
+        the model `thinks`. A `UsageError` says that the constraint of answers without calls cannot
+        be used, that the grammar is too large, or that a strict tool's schema cannot be enforced.
         """
         checked = {tool.name: self._schema(tool, call_format) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}

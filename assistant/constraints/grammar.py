@@ -27,10 +27,8 @@ SAMPLE = '{"name": "Zoë", "ages": [4, 12]}'
 def tokenizer_of(vocab: Vocab, n_vocab: int) -> LLTokenizer:
     """Return llguidance's tokenizer of a vocabulary of `n_vocab` tokens; it takes about a second.
 
-    Control tokens and stop tokens have no text, so no constraint can ask for them by it.
-
-    Raises:
-        UsageError: the vocabulary changes a text that is tokenised, or has no stop token.
+    Control tokens and stop tokens have no text, so no constraint can ask for them by it. A
+    `UsageError` says that the vocabulary changes a text that is tokenised, or has no stop token.
     """
     spells = _Spells(vocab, n_vocab)
     if b"".join(spells.tokens[token] for token in spells(SAMPLE)) != SAMPLE.encode():
@@ -84,11 +82,7 @@ _FACTOR = re.compile(r'"multipleOf"\s*:\s*([-+.\deE]+)')
 
 
 def matcher_of(constraint: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
-    """Return a matcher of a constraint, before any token.
-
-    Raises:
-        UsageError: the constraint is wrong, too large, or allows nothing at all.
-    """
+    """Return a matcher of a constraint; UsageError if it is wrong, too large or allows nothing."""
     matcher, why = compiled(_read(constraint), tokenizer)
     if why:
         raise _refused(constraint, why)
@@ -98,8 +92,7 @@ def matcher_of(constraint: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
 def fields_of(constraint: Constraint) -> tuple[str, ...]:
     """Return the names of the fields that a schema describes; other constraints are only checked.
 
-    Raises:
-        UsageError: it cannot be used.
+    A `UsageError` says that it cannot be used.
     """
     wrong, why = LLMatcher.validate_grammar_with_warnings(_read(constraint), limits=LIMITS)
     if wrong:
@@ -122,8 +115,7 @@ def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
 def named(constraint: Constraint, name: str) -> dict[str, object]:
     """Return a constraint as a named part of a larger grammar, in llguidance's structure.
 
-    Raises:
-        UsageError: the constraint cannot be understood.
+    A `UsageError` says that the constraint cannot be understood.
     """
     if constraint.kind == "grammar":
         return {"name": name, "lark_grammar": _read(constraint)}
@@ -132,11 +124,7 @@ def named(constraint: Constraint, name: str) -> dict[str, object]:
 
 
 def check_factors(text: str) -> None:
-    """Refuse a schema, or a grammar with one, whose multiples would take minutes to compile.
-
-    Raises:
-        ValueError: a factor has too many digits.
-    """
+    """Raise ValueError for a schema or grammar whose multiples would take minutes to compile."""
     for factor in _FACTOR.findall(text):
         digits = Decimal(factor).normalize().as_tuple().digits
         if int("".join(map(str, digits[:9]))) > LARGEST_FACTOR:

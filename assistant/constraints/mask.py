@@ -89,11 +89,7 @@ class ConstraintMask:
     def masked(
         self, logits: Logits, tokens: Sequence[int], indices: Indices | None = None
     ) -> Logits | None:
-        """Return the logits of the tokens that may follow; see `Mask`.
-
-        Raises:
-            UsageError: the constraint cannot be continued.
-        """
+        """Return the logits of the tokens that may follow; UsageError if none can; see `Mask`."""
         if (allowed := self._allowed(tokens)) is None:
             return logits
         started = perf_counter()

@@ -26,8 +26,7 @@ class Range:
 class Sampling:
     """How logits become a distribution: the penalty first, then the fields in their order.
 
-    Raises:
-        ValueError: a number is out of its range.
+    A `ValueError` names a number that is out of its range.
     """
 
     temperature: float = 0.7  # 0 takes the most probable token

@@ -14,7 +14,7 @@ import msgspec
 from assistant.edit import text_file
 from assistant.edit.comparison import patch
 from assistant.session.attachments import contents
-from models.errors import StorageError, UsageError
+from models.errors import StorageError, UsageError, raising
 from models.files import disk
 from models.files.places import data_dir
 
@@ -81,11 +81,8 @@ def restore(file: text_file.TextFile, edited: bytes, saves: bool) -> str:
     if not os.path.lexists(path):
         if saves:
             _save(path, _stored_path(path), Version(edited, _digest(file.data)))
-        try:
-            with path.open("xb") as new:
-                new.write(file.data)
-        except OSError as error:
-            raise StorageError(f"{path} cannot be made again: {error.strerror}.") from error
+        with raising(StorageError, f"{path} cannot be made again"), path.open("xb") as new:
+            new.write(file.data)
         return f"{path} was removed since it was written. It is there again, as before."
     if path.resolve() != file.real:  # and what it leads to was never edited
         raise StorageError(f"{path} is a link to another file now, which stays as it is.")
@@ -120,10 +117,8 @@ def _last(path: Path, now: bytes) -> Version:
     A killed program may have left further versions, of edits that were done or not.
     """
     stored, versions = _stored_path(path), list[Version]()
-    try:
+    with raising(StorageError, f"{stored.parent} cannot be read"):
         paths = sorted(stored.parent.glob(f"{stored.name}*"))
-    except OSError as error:
-        raise StorageError(f"{stored.parent} cannot be read: {error.strerror}.") from error
     for version_path in paths:
         with suppress(OSError, msgspec.MsgspecError), disk.open_regular(version_path) as saved:
             versions.append(msgspec.msgpack.decode(saved.read(), type=Version))

@@ -17,7 +17,7 @@ from secrets import token_hex
 from assistant.edit.comparison import paired
 from assistant.session.attachments import contents
 from assistant.streamed_text import decode
-from models.errors import StorageError, UsageError
+from models.errors import StorageError, UsageError, raising
 
 END = re.compile(r"\r\n|\n|\r")
 COPY = ".specchat-"
@@ -84,10 +84,8 @@ def read(path: Path) -> TextFile:
 def check_writable(path: Path) -> None:
     """Check that a file can be replaced, before its new version is made; StorageError if not."""
     real, why = path.resolve(), ""
-    try:
+    with raising(StorageError, f"{path} cannot be read any more"):
         state = real.stat()
-    except OSError as error:
-        raise StorageError(f"{path} cannot be read any more: {error.strerror}.") from error
     if not stat.S_ISREG(state.st_mode):
         why = "it is not a file"
     elif not state.st_mode & 0o222 or not os.access(real, os.W_OK):

@@ -11,8 +11,10 @@ class Control:
     the evaluation.
     """
 
-    def __init__(self, mode: Mode = "auto", lookahead: int | None = None) -> None:
-        self.cancel = CancelFlag()
+    def __init__(
+        self, mode: Mode = "auto", lookahead: int | None = None, cancel: CancelFlag | None = None
+    ) -> None:
+        self.cancel = cancel or CancelFlag()
         self.mode: Mode = mode
         self.lookahead = lookahead
         self.sampling: Sampling | None = None

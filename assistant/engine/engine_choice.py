@@ -49,10 +49,8 @@ def choose(setup: EngineArgs) -> EngineChoice:
     """Return the engine for a setup's target.
 
     It is the one that the setup names or needs, else the one that `tune` found faster for this
-    file, else ik_llama.cpp where it can run the file well, and llama.cpp where it cannot.
-
-    Raises:
-        ModelError: there is no such file, or it is damaged.
+    file, else ik_llama.cpp where it can run the file well, and llama.cpp where it cannot. A
+    `ModelError` says that there is no such file, or that it is damaged.
     """
     return needed(setup) or _remembered(setup) or _by_header(setup.target)
 
@@ -94,8 +92,7 @@ def _by_header(target: Path) -> EngineChoice:
 def fall_back_to_llama(setup: EngineArgs, choice: EngineChoice, reason: str) -> None:
     """Choose llama.cpp for a setup's target from now on, unless there is no choice.
 
-    Raises:
-        OtherEngine: llama.cpp can be tried at once, in another process.
+    An `OtherEngine` says that it can be tried at once, in another process.
     """
     if choice.engine != "ik" or needed(setup) or setup.cache is None:
         return

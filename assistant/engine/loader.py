@@ -50,13 +50,11 @@ class Loader:
                 if is_deferred:
                     draft_info = self._expected_draft()
                 else:
-                    source = self._draft(target, models)
+                    source = self._draft(target, profile, models)
                     draft_info = _info("draft", cast(NativeModel, source.model))
             except ModelError as error:
                 no_draft, is_deferred, profile = str(error), False, self._profile(target, None)
             if profile:
-                if source:
-                    profile.add_draft(cast(NativeModel, source.model))
                 profile.prepare(in_full=not may_defer)
             assistant = Assistant(
                 target,
@@ -69,7 +67,7 @@ class Loader:
                 profile=profile,
             )
             if is_deferred:
-                assistant.deferred_draft = partial(self._deferred_draft, target, profile, opened)
+                assistant.deferred_draft = partial(self._draft, target, profile, opened)
             elif profile and target.rollback is None:
                 with suppress(SpecchatError):  # the first answer reports the error
                     assistant.prefill_common_prefix(self.control)
@@ -83,8 +81,8 @@ class Loader:
             no_draft,
             target.can_roll_back,
             self.choice.engine,
-            assistant.chat.thinks,
-            assistant.chat.takes_effort,
+            assistant.chat.thinking.thinks,
+            assistant.chat.thinking.takes_effort,
             reading_s,
         )
 
@@ -148,11 +146,13 @@ class Loader:
 
     # The draft
 
-    def _draft(self, target: NativeModel, opened: ExitStack) -> ModelSource:
-        """Load the draft; if it cannot draft for the target, nothing stays open.
+    def _draft(
+        self, target: NativeModel, profile: Profile | None, opened: ExitStack
+    ) -> ModelSource:
+        """Load the draft, and add it to the profile; it can be tried again after `Cancelled`.
 
-        Raises:
-            ModelError: it cannot, or there is none.
+        A `ModelError` says that it cannot draft for the target, or that there is none; then nothing
+        stays open.
         """
         if self.setup.draft is None:
             raise ModelError("No model was chosen to guess.")
@@ -164,6 +164,8 @@ class Loader:
             source = ModelSource(draft, self._mapping(target, draft), failures=(ModelError,))
             draft.logits([0])  # raises if it computes no numbers
             opened.push(models.pop_all())
+        if profile:
+            profile.add_draft(draft)
         return source
 
     def _can_defer(self, target: NativeModel, profile: Profile | None) -> bool:
@@ -186,21 +188,8 @@ class Loader:
         n_vocab = header.n_vocab or 0
         return ModelInfo("draft", _name(header), header.path, header.size, n_ctx, n_vocab, 0.0)
 
-    def _deferred_draft(
-        self, target: NativeModel, profile: Profile | None, opened: ExitStack
-    ) -> ModelSource:
-        """Load a draft that was deferred; it can be tried again after `Cancelled`."""
-        source = self._draft(target, opened)
-        if profile:
-            profile.add_draft(cast(NativeModel, source.model))
-        return source
-
     def _mapping(self, target: NativeModel, draft: NativeModel) -> VocabularyMapping:
-        """Return the mapping of the draft's vocabulary to the target's.
-
-        Raises:
-            ModelError: it lacks too many of the target's tokens.
-        """
+        """Map the draft's vocabulary to the target's; ModelError if it lacks too many tokens."""
         ours, theirs = target.weights.header, draft.weights.header
         if ours.vocabulary == theirs.vocabulary:
             return VocabularyMapping.by_number(target.n_vocab, draft.n_vocab)

@@ -69,8 +69,7 @@ def run(
                 results.append(failed(error))
                 continue
             # The mode of a lane is fixed; one cancel flag stops all of them.
-            lane_control = Control(lane.mode, lane.lookahead)
-            lane_control.cancel = control.cancel
+            lane_control = Control(lane.mode, lane.lookahead, control.cancel)
             request = replace(race.request, mode=lane.mode, lookahead=lane.lookahead)
             runners.append(Runner(number, assistant, request, lane_control))
         if not runners:
@@ -110,11 +109,7 @@ def failed(error: SpecchatError) -> events.Failed:
 def _load(
     lane: Lane, request: Request, control: Control, emit: Callable[[Any], None], opened: ExitStack
 ) -> tuple[Assistant, events.Ready]:
-    """Load a lane's models.
-
-    Raises:
-        SpecchatError: they cannot be used, or nothing can propose to a lane that is to be SpS.
-    """
+    """Load a lane's models; SpecchatError if they are of no use, or SpS has nothing to propose."""
     if lane.mode == "ars":  # it uses no draft, and needs no costs
         setup = replace(lane.setup, draft=None, measure=False)
     else:

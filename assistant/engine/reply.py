@@ -18,8 +18,9 @@ from assistant.decoding.sources.draft import Cascade, Source
 from assistant.decoding.sources.model import MODEL, ModelSource
 from assistant.decoding.sources.suffix import InfillSource, SuffixSource
 from assistant.decoding.warp import Warp, warp
-from assistant.engine.answer import AnswerBuilder, Figures
+from assistant.engine.answer import AnswerBuilder
 from assistant.engine.control import Control
+from assistant.engine.figures import Figures
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.rounds import PlannedRound, Rounds, prefill, prefill_draft
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
@@ -90,10 +91,8 @@ class Assistant:
         """Yield the events of one answer, `Prepared` first and `Finished` last.
 
         `control` may change the mode meanwhile, or stop the answer: the decoded tokens stay, and so
-        do the caches. All times are measured with `clock`.
-
-        Raises:
-            SpecchatError: the answer cannot begin, or cannot continue.
+        do the caches. All times are measured with `clock`. A `SpecchatError` says that the answer
+        cannot begin, or cannot continue.
         """
         requested_at = clock()
         prompt = self.prompt(request, control)
@@ -237,11 +236,7 @@ class Assistant:
                     prefill_draft(source, prefix, self.controller)
 
     def prompt(self, request: Request, control: Control) -> ChatPrompt:
-        """Return the prompt of a request, short enough to leave space for the answer.
-
-        Raises:
-            SpecchatError: it cannot be answered.
-        """
+        """Return the prompt of a request, with space for the answer; SpecchatError if none fits."""
         budget = request.prompt_budget(self.target.n_ctx)
         try:
             return self.chat.prompt(request, budget, control.cancel)
@@ -257,7 +252,7 @@ class Assistant:
         if not request.tools:
             return self._constraints.mask(request.constraint, *at) if request.constraint else None
         mask, limits = self._constraints.call_mask(
-            prompt.call_format, request, *at, prompt.thought, self.chat.thinks
+            prompt.call_format, request, *at, prompt.thought, self.chat.thinking.thinks
         )
         prompt.warnings.extend(limits)
         return mask

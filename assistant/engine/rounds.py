@@ -171,11 +171,7 @@ class Rounds:
         return not self._is_free or (answered >= after and not may_end_first)
 
     def add_draft(self, source: ModelSource) -> None:
-        """Have a draft model propose from now on; it reads the last tokens first.
-
-        Raises:
-            ModelError: it cannot evaluate them.
-        """
+        """Have a draft model propose from now on; ModelError if it cannot read the last tokens."""
         source.restart(self._tokens, LATE_CONTEXT)
         prefill_draft(source, self._tokens[:-1], self._controller)
         self._drafter.sources[source.name] = source

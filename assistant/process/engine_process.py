@@ -178,8 +178,7 @@ class EngineProcess:
     async def _start_once(self) -> WorkerProcess:
         """Return the process; if several callers wait for it, one of them starts it.
 
-        Raises:
-            OSError: the system starts no process, or the engine was closed.
+        An `OSError` says that the system starts none, or that the engine was closed.
         """
         async with self._starting:
             if self._is_closed:
@@ -193,8 +192,7 @@ class EngineProcess:
     async def _attempt(self, worker: WorkerProcess, stream: EventStream) -> object:
         """Do a job, after loading the models again if necessary; return its last event.
 
-        Raises:
-            _NextWorker: this worker cannot do it, and another one can.
+        `_NextWorker` says that this worker cannot do it, and that another one can.
         """
         if stream.is_cancelled:  # while the worker was started
             return STOPPED

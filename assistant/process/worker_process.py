@@ -149,8 +149,7 @@ class WorkerProcess:
     async def _next(self) -> Envelope:
         """Wait for the worker's next message, and ask for a sign of life if that takes long.
 
-        Raises:
-            WorkerDied: it has ended, or was ended because it hung.
+        `WorkerDied` says that it has ended, or was ended because it hung.
         """
         silent = 0
         while True:

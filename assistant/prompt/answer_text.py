@@ -76,7 +76,9 @@ class AnswerText:
 
     def flush(self) -> list[Token]:
         """Return the tokens that are buffered, since no more come."""
-        self._parts += [] if self.stopped else self._last()
+        if not self.stopped:
+            at, self._at = self._at, replace(self._at, buffered="")
+            self._parts += [*self._of_segment(at.part, at.buffered), *self._of_buffered()]
         return self._certain()
 
     def end(self) -> tuple[str, str]:
@@ -126,11 +128,6 @@ class AnswerText:
         """Add text; return the parts of the characters that have become certain, in order."""
         self._at, segments = self._markers.read(self._at, text)
         return [part for segment in segments for part in self._of_segment(*segment)]
-
-    def _last(self) -> list[Part]:
-        """Return the parts of the characters that are buffered, since no more text comes."""
-        at, self._at = self._at, replace(self._at, buffered="")
-        return [*self._of_segment(at.part, at.buffered), *self._of_buffered()]
 
     def _of_segment(self, part: Part, text: str) -> Iterator[Part]:
         if part != "answer":

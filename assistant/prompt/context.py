@@ -31,10 +31,8 @@ def drop_oversized(
     """Drop all turns up to the last oversized one; return the rest and the number of dropped ones.
 
     A turn is oversized if a text in it has far more tokens than `budget`. `fit` would drop it, too,
-    but only after tokenising everything: seconds for megabytes.
-
-    Raises:
-        ContextFull: the system prompt, the last question or a later result is oversized.
+    but only after tokenising everything: seconds for megabytes. `ContextFull` says that the system
+    prompt, the last question or a later result is oversized.
     """
     head, turns = _turns(messages)
     limit = int(budget * _CLEARLY)
@@ -64,10 +62,8 @@ def fit(
     takes half. So the prompts of the next turns have the same prefix, and the caches stay valid.
     System messages stay, in their order, and the last question with what tools returned. The choice
     depends only on the conversation. `encode_turn` encodes a turn without the parts that every
-    prompt has, such as tools; by default it is `encode`.
-
-    Raises:
-        ContextFull: the system prompt, the last question and its results alone do not fit.
+    prompt has, such as tools; by default it is `encode`. `ContextFull` says that the system prompt,
+    the last question and its results alone do not fit.
     """
     tokens = encode(messages)
     if len(tokens) <= budget:

@@ -84,10 +84,8 @@ class InfillPrompt:
         """Take as much of the text around a gap as fits into `budget` tokens.
 
         `prediction` may fill the gap. At most `suffix_tokens` tokens of the suffix follow the
-        prefix, and at most `NEAR` if others are in `far_suffix`.
-
-        Raises:
-            UsageError: the model has no marks for a gap.
+        prefix, and at most `NEAR` if others are in `far_suffix`. A `UsageError` says that the model
+        has no marks for a gap.
         """
         self._vocab, self._marks = vocab, vocab.infill_marks
         if not {"prefix", "suffix"} <= self._marks.keys():

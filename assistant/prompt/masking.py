@@ -35,6 +35,10 @@ class ControlTexts:
         self.as_json = _any_of([json.dumps(name)[1:-1] for name in self.names])
         self.of_template = _any_of([name for name in self.names if name in vocab.controls])
 
+    def tokenize(self, text: str) -> list[int]:
+        """Return the tokens of a text that may hold control tokens, as a template's may."""
+        return Masking(self, [text]).tokenize(text)
+
 
 class Masking:
     """Mask the texts of one prompt, and tokenise it after it is rendered.

@@ -1,60 +1,23 @@
 """Conversations to tokens, with the model's chat template, thoughts and tool calls."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date
 from functools import cached_property, partial
-from itertools import takewhile
 from typing import NamedTuple
 
 from assistant.calling import formats
 from assistant.prompt.context import drop_oversized, fit
+from assistant.prompt.days import day_variables, shows_day, with_days
 from assistant.prompt.infill import SUFFIX_FEWEST, FarSuffix, InfillPrompt
-from assistant.prompt.masking import ControlTexts, Masking, is_token
+from assistant.prompt.masking import Masking
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
-from assistant.prompt.thoughts import (
-    NO_MARKERS,
-    START,
-    AnswerBeginning,
-    PartPosition,
-    ThoughtReader,
-    find_markers,
-)
+from assistant.prompt.thinking import Thinking
+from assistant.prompt.thoughts import NO_MARKERS, AnswerBeginning, ThoughtReader
 from assistant.request import Infill, Message, Request, Tool
-from assistant.streamed_text import TokenText
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native.vocab import Vocab
 from models.progress import CancelFlag
-
-
-def day_variables(day: str) -> Mapping[str, object]:
-    """Return the variables by which templates ask what day it is; the time is midnight."""
-    then = date.fromisoformat(day)
-    return {"strftime_now": then.strftime, "date_string": then.strftime("%d %b %Y")}
-
-
-def with_days(messages: Sequence[Message], known: str) -> Iterator[Message]:
-    """Yield a conversation in which the first question of each day says which day it is.
-
-    The day stands after the attachments, which may be cached since another day. `known` is the day
-    that the prompt begins with, if any.
-    """
-    for message in messages:
-        if message.day and message.day != known:
-            known, then = message.day, date.fromisoformat(message.day)
-            # "Today is ..." makes small models restrict a query to today.
-            line = f"(Asked on {then:%A}, {then.day} {then:%B %Y}.)"
-            attached = message.content[: message.attached].rstrip()
-            parts = filter(None, (attached, line, message.content[message.attached :]))
-            message = replace(message, content="\n\n".join(parts))
-        yield message
-
-
-SWITCHES = ("enable_thinking", "thinking")
-"""The variables by which templates switch thinking on or off."""
-EFFORT, BUDGET = "reasoning_effort", "thinking_budget"
-_TAIL = 24  # last tokens of a prompt; an opening marker has at most 18 besides blanks
 
 NO_THOUGHTS = "This model does not think: its chat template has no mark for thoughts."
 NO_TOOLS = "This model's chat template has no tools; they are described in words."
@@ -86,9 +49,8 @@ class ChatTokens:
         """Whether the last prompt described tools in words, because the template cannot."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
         self.template = ChatTemplate(vocab.template, fallback, vocab.bos_text, vocab.eos_text)
-        self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
-        """The markers of the model's thoughts."""
-        self._controls = ControlTexts(vocab, self.markers.texts)
+        self.thinking = Thinking(vocab, self.template)
+        """The model's thoughts in prompts, and before answers."""
 
     def prompt(self, request: Request, budget: int, cancel: CancelFlag) -> ChatPrompt:
         """Tokenise the turns of a conversation that fit into `budget` tokens.
@@ -100,7 +62,7 @@ class ChatTokens:
         if request.infill:
             return self._infill_prompt(request, request.infill, budget)
         messages, oversized = drop_oversized(request.messages, self._vocab.tokenize, budget)
-        variables = self.variables(request)
+        variables = self.thinking.variables(request)
 
         def turn(messages: Sequence[Message]) -> list[int]:
             if cancel.raised:
@@ -120,11 +82,13 @@ class ChatTokens:
                 ) from None
             raise
         warnings = [*self.warnings(request)]  # before other conversations are rendered
-        beginning = self.beginning(request, tokens)
-        thoughts, dropped = self.thoughts(request, beginning), oversized + dropped
+        calls = self.call_format.texts if request.tools else ()
+        beginning = self.thinking.beginning(request, tokens, calls)
+        thoughts, dropped = self.thinking.reader(request, beginning), oversized + dropped
         is_open = beginning.markers is not NO_MARKERS and beginning.at.state == "start"
         may_think = is_open and request.thinking != "off"
-        marks = (self.markers.opens, self.markers.closes) if may_think else None
+        markers = self.thinking.markers
+        marks = (markers.opens, markers.closes) if may_think else None
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
 
     def _infill_prompt(self, request: Request, infill: Infill, budget: int) -> ChatPrompt:
@@ -134,15 +98,15 @@ class ChatTokens:
             self._vocab, prefix, infill, budget, request.prediction, self.suffix_tokens,
             self._far_suffix,
         )  # fmt: skip
-        beginning = self.beginning(request, tokens := prompt.tokens)
-        thoughts = self.thoughts(request, beginning)
+        beginning = self.thinking.beginning(request, tokens := prompt.tokens)
+        thoughts = self.thinking.reader(request, beginning)
         call_format, context = self.call_format, prompt.context
         return ChatPrompt(tokens, 0, [], beginning, thoughts, call_format, None, context)
 
     def _raw(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of texts as they are; control tokens may be written out in them."""
         start, rest = self._start("".join(message.content for message in messages))
-        return [*start, *self._plain(rest)]
+        return [*start, *self.thinking.controls.tokenize(rest)]
 
     def encode(
         self,
@@ -153,35 +117,26 @@ class ChatTokens:
         """Return the tokens of the prompt for the next answer.
 
         Earlier answers keep the tokens that they were decoded as, which are cached; tokenising
-        their text could give others. An answer at the end is left open, to be continued.
-
-        Raises:
-            ModelError: the vocabulary has no token for any of it.
+        their text could give others. An answer at the end is left open, to be continued. A
+        `ModelError` says that the vocabulary has no token for any of it.
         """
         if messages and messages[-1].role == "assistant":
-            prefix = self._prefix(messages[-1], variables)
+            prefix = self.thinking.prefix(messages[-1], variables)
             return [*self.encode(messages[:-1], variables, tools), *prefix]
         if day := next((message.day for message in messages if message.day), ""):
-            messages = [*with_days(messages, day if self._shows_day(messages, variables) else "")]
+            known = day if shows_day(self.template, messages, variables) else ""
+            messages = [*with_days(messages, known)]
             variables = {**variables, **day_variables(day)}
-        messages = [self._with_thought(_with_plain_json(message)) for message in messages]
+        messages = [self.thinking.with_thought(_with_plain_json(message)) for message in messages]
         tools = [replace(tool, parameters=formats.plain_json(tool.parameters)) for tool in tools]
         written = [text for message in messages for text in message.texts]
         written += [text for tool in tools for text in tool.texts]
-        masking = Masking(self._controls, [*written, self._vocab.template or ""])
-        rendered = self._rendered(messages, variables, tools, masking)
-        start, rest = self._start(rendered)
+        masking = Masking(self.thinking.controls, [*written, self._vocab.template or ""])
+        start, rest = self._start(self._rendered(messages, variables, tools, masking))
         tokens = [*start, *masking.tokenize(rest, messages)]
         if not tokens:
             raise ModelError("The model's vocabulary has no tokens for any of this text.")
         return tokens
-
-    def _shows_day(self, messages: Sequence[Message], variables: Variables) -> bool:
-        """Return whether the template shows the day; some do so only without a system prompt."""
-        system = takewhile(lambda message: message.role == "system", messages)
-        start = [*system, Message("user", "?")]
-        days = (day_variables(day) for day in ("2001-02-03", "2004-05-06"))
-        return len({self.template.render(start, {**variables, **day}) for day in days}) == 2
 
     def _start(self, rendered: str) -> tuple[list[int], str]:
         """Return the token that a prompt begins with, if any, and the text after it.
@@ -195,8 +150,6 @@ class ChatTokens:
         written = re.match(rf"(?:\s*{re.escape(vocab.bos_text)})+", rendered)
         start = [bos] if written or vocab.bos is not None else []
         return start, rendered[written.end() :] if written else rendered
-
-    # Calls
 
     @property
     def call_format(self) -> formats.CallFormat:
@@ -221,7 +174,7 @@ class ChatTokens:
         def masked(keeps: bool = True) -> list[Message]:
             return [
                 masking.answer(message, i)
-                if (keeps or not message.tool_calls) and self._keeps_tokens(message)
+                if (keeps or not message.tool_calls) and self.thinking.keeps_tokens(message)
                 else masking.message(message)
                 for i, message in enumerate(messages)
             ]
@@ -243,125 +196,16 @@ class ChatTokens:
         self.tools_in_words = True
         return self.template.render(formats.tools_as_text(masked(), offered), variables)
 
-    # Thoughts
-
-    @property
-    def thinks(self) -> bool:
-        """Whether the model has marks for thoughts."""
-        return self.markers is not NO_MARKERS
-
-    @property
-    def takes_effort(self) -> bool:
-        """Whether the template takes a reasoning effort."""
-        return EFFORT in self.template.variables
-
-    def variables(self, request: Request) -> Variables:
-        """Return the template's variables for the thinking that a request asks for."""
-        wanted: dict[str, object] = {}
-        if request.thinking != "auto":
-            wanted |= dict.fromkeys(SWITCHES, request.thinking == "on")
-        tokens = 0 if request.thinking == "off" else request.thinking_budget
-        wanted |= {BUDGET: tokens, EFFORT: request.effort}
-        known = self.template.variables
-        return {name: wanted[name] for name in wanted if name in known and wanted[name] is not None}
-
     def warnings(self, request: Request) -> Iterator[str]:
         """Yield a sentence for each part of a request that cannot be honoured."""
         if self.template.warning:
             yield self.template.warning
-        if request.thinking == "on" and not self.thinks:
+        if request.thinking == "on" and not self.thinking.thinks:
             yield NO_THOUGHTS
-        if request.effort and not self.takes_effort:
+        if request.effort and not self.thinking.takes_effort:
             yield NO_EFFORT
         if request.tools and self.tools_in_words:
             yield NO_TOOLS
-
-    def beginning(self, request: Request, prompt: Sequence[int]) -> AnswerBeginning:
-        """Return where the answer to a prompt begins, and how its tokens are decoded.
-
-        Control tokens that mark thoughts are decoded to their names, and so are those of calls if
-        the request has tools.
-        """
-        if request.raw:
-            return AnswerBeginning(TokenText(self._vocab.piece), start=len(prompt))
-        last = request.messages[-1:] if request.continues else ()
-        prefixes = (self._prefix(answer, self.variables(request)) for answer in last)
-        start = len(prompt) - sum(map(len, prefixes))
-        named = self._named(self.call_format.texts) if request.tools else {}
-        text = TokenText(self._vocab.piece, {**self._thought_names, **named})
-        return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
-
-    def thoughts(self, request: Request, beginning: AnswerBeginning) -> ThoughtReader:
-        """Return the reader of an answer's thoughts, with the request's budget.
-
-        If thinking is off and the template has no switch for it, the budget is 0.
-        """
-        budget = request.thinking_budget
-        if request.thinking == "off":
-            budget = None if self.template.variables & {*SWITCHES, BUDGET} else 0
-        closing = [] if budget is None else self._plain(self.markers.closes)
-        return ThoughtReader(beginning, closing, budget)
-
-    @cached_property
-    def _thought_names(self) -> dict[int, str]:
-        return self._named([*self.markers.texts])
-
-    def _named(self, marks: Sequence[str]) -> dict[int, str]:
-        """Return the names of the control tokens that occur in marks, by their ids."""
-        controls = self._vocab.controls.items()
-        return {token: name for name, token in controls if any(name in mark for mark in marks)}
-
-    def _text_of(self, tokens: Iterable[int]) -> str:
-        """Return the text of tokens, with the names of control tokens that mark thoughts."""
-        return TokenText(self._vocab.piece, self._thought_names).of(tokens)
-
-    def _plain(self, text: str) -> list[int]:
-        """Return the tokens of a text that may hold control tokens, as a template's may."""
-        return Masking(self._controls, [text]).tokenize(text)
-
-    def _opened(self, prompt: Sequence[int]) -> PartPosition:
-        """Return the position after a prompt, which may have opened a thought."""
-        end = self._text_of(prompt[-_TAIL:]).rstrip()
-        if not self.thinks:
-            return START
-        if end.endswith(self.markers.opens.rstrip()):
-            return PartPosition("thought", fresh=True)
-        return PartPosition("answer") if end.endswith(self.markers.closes) else START
-
-    def _prefix(self, answer: Message, variables: Variables) -> Sequence[int]:
-        """Return the tokens of the answer at the end of a conversation, to be continued."""
-        if answer.token_ids or not (self.thinks and answer.thought):
-            return answer.token_ids or self._vocab.tokenize(answer.content)
-        prompt = self.template.render([Message("user", "?")], variables)
-        opened = prompt.rstrip().endswith(self.markers.opens.rstrip())
-        prefix = [*([] if opened else self._plain(self.markers.opens))]
-        prefix += self._vocab.tokenize(answer.thought)
-        if answer.content:
-            prefix += self._plain(self.markers.closes)
-            prefix += self._vocab.tokenize(f"\n\n{answer.content}")
-        return prefix
-
-    def _with_thought(self, message: Message) -> Message:
-        """Return an answer with the thought that its content begins with in its own field.
-
-        Markers elsewhere in an answer are text.
-        """
-        content = message.content.lstrip()
-        begins = self.thinks and content.startswith(self.markers.opens)
-        if message.role != "assistant" or message.thought or not begins:
-            return message
-        inner = content.removeprefix(self.markers.opens)
-        thought, closed, rest = inner.partition(self.markers.closes)
-        if not closed:
-            return message
-        return replace(message, content=rest.lstrip(), thought=thought.strip())
-
-    def _keeps_tokens(self, message: Message) -> bool:
-        """Return whether an answer keeps its tokens: not with a thought, which may be dropped."""
-        if not (self.thinks and message.token_ids):
-            return bool(message.token_ids) and "</think>" not in message.content
-        text = self._text_of(message.token_ids) + message.content
-        return not message.thought and self.markers.closes not in text
 
 
 def _with_plain_json(message: Message) -> Message:

@@ -1,28 +1,16 @@
 """Chat templates: from a conversation to the text format that its model was trained on."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import groupby, takewhile
-from time import monotonic
 from types import MappingProxyType
-from typing import Any, NoReturn
 
 import jinja2
-from jinja2.ext import Extension
-from jinja2.nodes import Call, CallBlock, ExprStmt, For, Macro, Name, Node, Template
-from jinja2.parser import Parser
-from jinja2.runtime import Context
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from assistant.calling.formats import described, read_json, short_id
+from assistant.prompt import sandbox
 from assistant.request import Message, Tool
 
-LONGEST_S = 20.0
-"""Seconds that a template may take; a loop in it may have no end."""
-LARGEST, LARGEST_EXPONENT = 1 << 64, 64
-"""The largest numbers that a template may raise to a power."""
 LONGEST_REASON = 200  # characters, some of which a template may choose
 Variables = Mapping[str, object]
 NO_VARIABLES: Variables = MappingProxyType({})
@@ -44,7 +32,7 @@ class ChatTemplate:
     """
 
     def __init__(self, source: str | None, fallback: str, bos: str = "", eos: str = "") -> None:
-        self._fallback = _ENVIRONMENT.from_string(fallback)
+        self._fallback = sandbox.ENVIRONMENT.from_string(fallback)
         self._names = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": True}
         self.warning: str | None = None
         """How the last conversation was rendered differently, as a sentence; usually None."""
@@ -57,11 +45,7 @@ class ChatTemplate:
             self._give_up("This model has no chat template; a built-in one is used.")
             return
         try:
-            tree = _ENVIRONMENT.parse(source)
-            names = {name.name for name in tree.find_all(Name) if name.ctx == "load"}
-            _interrupt_loops(tree)
-            self._own = _ENVIRONMENT.from_string(tree)
-            self.variables = frozenset(names)
+            self._own, self.variables = sandbox.compiled(source)
         # Compiling folds constants, so it runs a part of the program.
         except Exception as error:
             self._give_up(_failure(str(error)))
@@ -105,7 +89,7 @@ class ChatTemplate:
         for conversation, known, warning in variants:
             try:
                 text = self._render(self._own, conversation, known, tools)
-            except _TooSlow:
+            except sandbox.TooSlow:
                 self._give_up(_TOO_SLOW)
                 return None, _TOO_SLOW
             # A template is a program by a stranger: it may fail with any error at all.
@@ -128,34 +112,18 @@ class ChatTemplate:
         names = {call.id: call.name for message in messages for call in message.tool_calls}
         turns = [_turn(message, names) for message in messages]
         offered: dict[str, object] = {"tools": [described(tool) for tool in tools]} if tools else {}
-        offered[_CHECK], self._end_s = self._check_time, monotonic() + LONGEST_S
-        return template.render(messages=turns, **self._names, **variables, **offered)
-
-    def _check_time(self) -> None:
-        if monotonic() > self._end_s:
-            raise _TooSlow
+        known = {**self._names, **variables, **offered, "messages": turns}
+        return sandbox.rendered(template, known)
 
     def _give_up(self, why: str) -> None:
         """Use the built-in template for all conversations."""
         self._given_up = self.warning = why
 
 
-class _TooSlow(Exception):
-    """A template takes longer than it may."""
-
-
-_CHECK = "_specchat_check_time"
 _TOO_SLOW = (
-    f"The model's chat template did not end within {LONGEST_S:.0f} seconds; a built-in one is used "
-    "until the model is loaded again. Another file of this model may have a sound template."
+    f"The model's chat template did not end within {sandbox.LONGEST_S:.0f} seconds; a built-in one "
+    "is used until the model is loaded again. Another file of this model may have a sound template."
 )
-
-
-def _interrupt_loops(tree: Template) -> None:
-    """Have every loop and macro of a template check the time in each iteration."""
-    for node in [*tree.find_all((For, Macro, CallBlock))]:
-        check = ExprStmt(Call(Name(_CHECK, "load"), [], [], None, None), lineno=node.lineno)
-        node.body.insert(0, check)  # type: ignore[attr-defined]  # all three have one
 
 
 def _failure(reason: str, where: str = "") -> str:
@@ -235,51 +203,3 @@ def _required(messages: Sequence[Message]) -> Sequence[Message]:
     question = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)
     results = [message for message in messages[question:-1] if message.role == "tool"]
     return [*system, *results, *messages[-1:]]
-
-
-def _raise_exception(message: str) -> NoReturn:
-    raise jinja2.TemplateError(message)
-
-
-def _to_json(
-    value: Any,
-    indent: int | None = None,
-    ensure_ascii: bool = False,  # ignored: escapes would hide masks
-    separators: tuple[str, str] | None = None,
-    sort_keys: bool = False,
-) -> str:
-    """Return JSON; unlike Jinja's own filter, without escapes for HTML."""
-    return json.dumps(
-        value, ensure_ascii=False, indent=indent, separators=separators, sort_keys=sort_keys
-    )
-
-
-class _Generation(Extension):
-    """Render the body of `generation` blocks, which mark text to train on, as it is."""
-
-    tags = {"generation"}  # noqa: RUF012 - as its base has it
-
-    def parse(self, parser: Parser) -> list[Node]:
-        next(parser.stream)
-        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
-
-
-class _Sandbox(ImmutableSandboxedEnvironment):
-    """An environment that refuses large powers: nothing could interrupt their computation."""
-
-    intercepted_binops = frozenset(("**",))
-
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Raise to a small power."""
-        if abs(left) > LARGEST or abs(right) > LARGEST_EXPONENT:
-            raise OverflowError("a number in it is too large")
-        return super().call_binop(context, operator, left, right)
-
-
-_ENVIRONMENT = _Sandbox(
-    trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
-)
-del _ENVIRONMENT.globals["lipsum"]  # it makes any number of words
-_ENVIRONMENT.filters["tojson"] = _to_json
-_ENVIRONMENT.globals["raise_exception"] = _raise_exception
-_ENVIRONMENT.globals["strftime_now"] = lambda pattern: datetime.now().strftime(pattern)

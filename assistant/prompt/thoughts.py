@@ -123,7 +123,6 @@ WRAPS = (
     ("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
 )
 
-
 NO_MARKERS = Markers("", "", {"start": {}, "thought": {}, "answer": {}}, ())
 """The markers of a model that does not think."""
 

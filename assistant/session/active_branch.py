@@ -127,11 +127,7 @@ class ActiveBranch:
         self._saved(lambda _: self.stream(streaming, trace), None)
 
     def stream(self, record: StoredMessage, trace: Trace) -> None:
-        """Store an answer that is under way; may be called on any thread.
-
-        Raises:
-            StorageError: it cannot be written.
-        """
+        """Store an answer that is under way, on any thread; StorageError if that fails."""
         if self.writes and self.store is not None:
             self.store.stream(record.id, record.content, trace, record.thought)
 

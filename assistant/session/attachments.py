@@ -28,10 +28,8 @@ of it, and only a file that is read as a whole can be rewritten."""
 def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachment:
     """Return the text of a file; with `pipes`, it may be a pipe, which may block.
 
-    A name that ends in a slash may be that of a folder, which is searched for each question.
-
-    Raises:
-        UsageError: the file has no text, is too big, or cannot be read.
+    A name that ends in a slash may be that of a folder, which is searched for each question. A
+    `UsageError` says that the file has no text, is too big, or cannot be read.
     """
     name = well_formed(str(path) if name is None else name)
     if name.endswith("/") and os.path.isdir(path):
@@ -92,11 +90,7 @@ class ReadingLimits:
 
 
 def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:
-    """Return the bytes of a file that is called `name`; `pipes` is as for `read`.
-
-    Raises:
-        UsageError: it is no file, too big, or cannot be read.
-    """
+    """Return the bytes of a file that is called `name`; `pipes` and UsageError as for `read`."""
     try:
         if not pipes and not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(f"{name} is not a file; only files with text can be used.")
@@ -112,9 +106,5 @@ def contents(path: Path, name: str, *, pipes: bool = False) -> bytes:
 
 
 def text_of(data: bytes, name: str) -> str:
-    """Return bytes as text, without a byte order mark and line ends at the end.
-
-    Raises:
-        UsageError: the bytes are not a text.
-    """
+    """Return bytes as text, without a byte order mark and final line ends; UsageError if binary."""
     return decode(data, name).text.rstrip("\r\n")

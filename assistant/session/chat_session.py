@@ -169,8 +169,7 @@ class ChatSession:
     def open(self, conversation: int | None) -> None:
         """Show a conversation; None is a new one. What is under way is stopped and saved.
 
-        Raises:
-            StorageError: it cannot be read; what is on the screen stays.
+        After a `StorageError`, what is on the screen stays: the other one cannot be read.
         """
         self.stop()
         self.branch.open(conversation)

@@ -205,8 +205,7 @@ def _summary(name: str) -> str:
     more = " …" * (state.skipped_count > len(state.skipped[:2]))
     skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped[:2])}{more}"
     files = "1 file" if state.files == 1 else f"{state.files:,} files"
-    asked = f"{name} can be asked about: {files}."
-    return asked + skipped * bool(state.skipped)
+    return f"{name} can be asked about: {files}." + skipped * bool(state.skipped)
 
 
 def _index(name: str) -> "FolderIndex":

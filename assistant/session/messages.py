@@ -199,8 +199,7 @@ def joined(
     files = [attachment for attachment in attachments if not attachment.is_folder]
     citing = CITING if any(file.number for file in files) else ""
     texts = (_UNCHANGED.format(f.title) if f in repeated else _fenced(f) for f in files)
-    parts = [*texts, citing, text]
-    return "\n\n".join(part for part in parts if part.strip())
+    return "\n\n".join(part for part in (*texts, citing, text) if part.strip())
 
 
 def _fenced(attachment: Attachment) -> str:

@@ -103,11 +103,7 @@ class ResponseHandler:
         self._emit(Added(streaming) if streaming == answer.record else Changed(streaming))
 
     def save(self) -> None:
-        """Save the answer as far as it is; may be called on any thread.
-
-        Raises:
-            StorageError: it cannot be written.
-        """
+        """Save the answer as far as it is, on any thread; StorageError if that fails."""
         with self._streaming:
             if (answer := self.under_way) is not None:
                 self._branch.stream(answer.abandoned("streaming"), answer.trace)

@@ -136,7 +136,9 @@ class ToolLoop:
             self._end_unrun(call, end)
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
-        read = self._question, tool.fingerprint, call.name, call.arguments
+        records = reversed(self._branch.records)
+        question = next((record.id for record in records if record.role == "user"), None)
+        read = question, tool.fingerprint, call.name, call.arguments
         was_allowed = tool.read_only and read in self._allowed_reads
         approved = self.tools.approved(tool, conversation) or was_allowed
         if not (self.may_auto_run and approved):
@@ -153,17 +155,10 @@ class ToolLoop:
             self._allowed_reads.add(read)
         await self._run(call, tool)
 
-    @property
-    def _question(self) -> int | None:
-        """The number of the question that is being answered."""
-        records = reversed(self._branch.records)
-        return next((record.id for record in records if record.role == "user"), None)
-
     def resolve_approval(self, decision: Decision) -> None:
         """Run or refuse the call that waits for approval; the tool may be approved for later.
 
-        Raises:
-            StorageError: the approval cannot be saved; the call runs anyway.
+        A `StorageError` says that the approval cannot be saved; the call runs anyway.
         """
         approval, conversation = self.pending, self._branch.conversation
         self.close_approval(decision)

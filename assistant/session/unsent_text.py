@@ -118,11 +118,7 @@ class UnsentText:
         self._key = self._here
 
     def save(self) -> None:
-        """Save what has changed, and where the user is; may be called on any thread.
-
-        Raises:
-            StorageError: it cannot be written.
-        """
+        """Save what has changed, and where the user is, on any thread; StorageError if it fails."""
         store, number = self._branch.store, self._branch.conversation
         edited = str(self.question.id) if self.question else ""
         states = self._states | {self._key: self._state}

@@ -27,8 +27,7 @@ class Folders:
     def opened(self, path: str) -> Iterator[int]:
         """Open a file or folder for reading; yield its descriptor.
 
-        Raises:
-            UnreadablePath: it is outside, missing, a link or neither a file nor a folder.
+        `UnreadablePath`: it is outside, missing, a link or neither a file nor a folder.
         """
         root, parts = self._parts(path)
         folder = -1

@@ -147,8 +147,7 @@ def end_marked(mark: str) -> None:
 async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[Session]:
     """Start or contact a server; its standard error goes to a file.
 
-    Raises:
-        ServerStopped: it does not start, or cannot be reached any more.
+    `ServerStopped` says that it does not start, or cannot be reached any more.
     """
     usual = {name: os.environ[name] for name in INHERITED if name in os.environ}
     mark = uuid4().hex

@@ -58,8 +58,7 @@ class Approvals:
     def revoke(self, tool: OfferedTool) -> None:
         """Revoke all approvals of a tool: in each conversation, and with any fingerprint.
 
-        Raises:
-            StorageError: the file cannot be written.
+        A `StorageError` says that the file cannot be written.
         """
         name = tool.tool.name
         self._here = {(where, known) for where, known in self._here if known.tool.name != name}
@@ -163,8 +162,7 @@ class ToolSet:
     async def refresh(self) -> None:
         """List the tools that there are now; servers are started for that.
 
-        Raises:
-            UsageError: one that was named is not there; the message says why.
+        A `UsageError` says why one that was named is not there.
         """
         tools = await self.toolbox.offered()
         names = {name for tool in tools for name in (tool.server, tool.tool.name)}

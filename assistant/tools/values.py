@@ -27,8 +27,7 @@ ServerState = Literal["off", "starting", "ready", "failed"]
 class ServerSettings:
     """A server of tools: a command to run, or the address of a running one.
 
-    Raises:
-        UsageError: a value cannot be used.
+    A `UsageError` says which value cannot be used.
     """
 
     name: str

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,9 +71,10 @@ def aborted(running: Running, command: list[str], folder: Path) -> str:
     stopped, asked = running.stopped(), len(running.engine.asked)
     agent = started(command, folder)
     running.until(lambda: running.engine.asked[asked:] and running.engine.answers)
-    agent.send_signal(signal.SIGINT)
-    agent.send_signal(signal.SIGINT)
-    agent.communicate()
+    while agent.returncode is None:  # two signals at once may be one
+        agent.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            agent.communicate(timeout=1)
     running.until(lambda: running.stopped() > stopped)
     done = running.client().completions.create(model="tiny", prompt="Hello", max_tokens=2)
     return "ok" if done.usage and done.usage.completion_tokens == 2 else "failed"
@@ -145,6 +147,8 @@ def main(folder: Path) -> int:
 
     `python/` and `aider/` in the folder have them for Python, `node_modules/` for Node.
     """
+    # What runs in a shell's background ignores it, and agents that it starts would do so, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     agents: dict[Callable[[Running, str, Path, Path], list[str]], Path] = {
         aider: folder / "aider/bin", opencode: folder / "node_modules/.bin",
     }  # fmt: skip

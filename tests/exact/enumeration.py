@@ -93,10 +93,9 @@ def _rounds(n_vocab: int, k: int, length: int) -> Iterator[Case]:
     for style, drafted, seed in STYLES:
         target, draft = Toy(n_vocab, seed, style), Toy(n_vocab, seed + 1001, drafted)
         yield Case("model", FIXED, target, partial(modelled, draft, n_vocab), fixed, length)
-    for kind in STEPWISE:
+    for habit, kind in STEPWISE.items():
         target, draft = Toy(n_vocab, 0), Toy(n_vocab, 700, "zeros")
-        name = f"one that {kind.habit}"
-        yield Case(name, FIXED, target, partial(kind, draft), fixed, length)
+        yield Case(f"one that {habit}", FIXED, target, partial(kind, draft), fixed, length)
     fails = partial(modelled, FailsAfter(n_vocab, 700), n_vocab)
     yield Case("model that fails", FIXED, Toy(n_vocab, 0), fails, fixed, length)
     for warp in (best_two, repeats_halved):

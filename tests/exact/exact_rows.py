@@ -1,6 +1,6 @@
 """Numbers without rounding, and rows made of them, for code that expects floats."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -8,6 +8,17 @@ from typing import Any
 import numpy as np
 
 from assistant.decoding.row import Row
+
+
+def _of_ratios(compute: Callable[[int, int, int, int], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operation of two fractions, a / b and c / d; other operands know it themselves."""
+
+    def operation(self: Any, other: Any) -> Any:
+        if not hasattr(other, "as_integer_ratio"):
+            return NotImplemented
+        return compute(*self.as_integer_ratio(), *other.as_integer_ratio())
+
+    return operation
 
 
 class Exact(Fraction):
@@ -18,50 +29,16 @@ class Exact(Fraction):
     """
 
     __slots__ = ()
-
-    def __add__(self, other: Any) -> Any:
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return Exact(a * d + c * b, b * d)
-
-    def __sub__(self, other: Any) -> Any:
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return Exact(a * d - c * b, b * d)
-
-    def __mul__(self, other: Any) -> Any:
-        if not hasattr(other, "as_integer_ratio"):
-            return NotImplemented
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return Exact(a * c, b * d)
-
-    def __truediv__(self, other: Any) -> Any:
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return Exact(a * d, b * c)
-
-    def __rsub__(self, other: Any) -> Any:
-        return Exact(other) - self
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return Exact(other) / self
-
-    def __lt__(self, other: Any) -> Any:
-        if not hasattr(other, "as_integer_ratio"):
-            return NotImplemented
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return a * d < c * b
-
-    def __le__(self, other: Any) -> Any:
-        if not hasattr(other, "as_integer_ratio"):
-            return NotImplemented
-        (a, b), (c, d) = self.as_integer_ratio(), other.as_integer_ratio()
-        return a * d <= c * b
-
-    def __gt__(self, other: Any) -> Any:
-        return not self <= other if hasattr(other, "as_integer_ratio") else NotImplemented
-
-    def __ge__(self, other: Any) -> Any:
-        return not self < other if hasattr(other, "as_integer_ratio") else NotImplemented
-
-    __radd__, __rmul__ = __add__, __mul__
+    __add__ = __radd__ = _of_ratios(lambda a, b, c, d: Exact(a * d + c * b, b * d))
+    __sub__ = _of_ratios(lambda a, b, c, d: Exact(a * d - c * b, b * d))
+    __rsub__ = _of_ratios(lambda a, b, c, d: Exact(c * b - a * d, b * d))
+    __mul__ = __rmul__ = _of_ratios(lambda a, b, c, d: Exact(a * c, b * d))
+    __truediv__ = _of_ratios(lambda a, b, c, d: Exact(a * d, b * c))
+    __rtruediv__ = _of_ratios(lambda a, b, c, d: Exact(c * b, d * a))
+    __lt__ = _of_ratios(lambda a, b, c, d: a * d < c * b)
+    __le__ = _of_ratios(lambda a, b, c, d: a * d <= c * b)
+    __gt__ = _of_ratios(lambda a, b, c, d: a * d > c * b)
+    __ge__ = _of_ratios(lambda a, b, c, d: a * d >= c * b)
 
 
 def row_of(weights: Sequence[Any]) -> Row:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from random import Random
 from typing import Any, cast
 
@@ -13,31 +14,26 @@ from tests.exact.exact_rows import row_of
 from tests.exact.toy import Toy
 
 ToyWarp = Callable[[Any, Sequence[int]], Row]
+Shape = Callable[[Toy, Sequence[int], ToyWarp], Row]
 THRESHOLD: Any = Fraction(1, 3)
 
 
 class Stepwise:
-    """Propose one position at a time: `row` gives the row of the next one, EMPTY to end there.
+    """Propose one position at a time: `shape` gives the row of the next one, EMPTY to end there.
 
     A row of mass below 1 ends the draft with the probability that it lacks.
     """
 
     source = "toy"
-    habit = "proposes to the end"
-    """What it does, in words."""
 
-    def __init__(self, model: Toy) -> None:
-        self.model = model
-
-    def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        """Return the row of the next position."""
-        return warp(self.model.logits(context)[0], context)
+    def __init__(self, shape: Shape, model: Toy) -> None:
+        self._shape, self._model = shape, model
 
     def propose(self, tokens: Sequence[int], plan: Any, warp: Any, draw: Any) -> Draft:
         """Propose as far as `plan` likes, or until a row ends it."""
         context, proposals = list(tokens), list[Proposal]()
         while plan.budget > 0 and plan.next([Rows(self.source)]):
-            row = self.row(context, warp)
+            row = self._shape(self._model, context, warp)
             mass = row.probs.sum() if len(row.ids) else 0
             if not mass or (mass < 1 and not self._goes_on(mass, draw)):
                 return Draft(tuple(proposals), row)
@@ -49,69 +45,56 @@ class Stepwise:
         return bool(draw(row_of([mass, 1 - mass]), 0) == 0)
 
 
-class StopsWhenUnsure(Stepwise):
+def _whole(model: Toy, context: Sequence[int], warp: ToyWarp) -> Row:
+    return warp(model.logits(context)[0], context)
+
+
+def _if_sure(model: Toy, context: Sequence[int], warp: ToyWarp) -> Row:
     """End before drawing where the best token is not likely enough."""
-
-    habit = "stops when it is unsure"
-
-    def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        row = super().row(context, warp)
-        return row if row.probs.max() > 2 * THRESHOLD else EMPTY
+    row = _whole(model, context, warp)
+    return row if row.probs.max() > 2 * THRESHOLD else EMPTY
 
 
-class DiscardsUnlikely(Stepwise):
+def _likely(model: Toy, context: Sequence[int], warp: ToyWarp) -> Row:
     """Draw, and discard what was not likely enough: a row that lacks mass."""
-
-    habit = "discards what is unlikely"
-
-    def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        row = super().row(context, warp)
-        kept = row.probs >= THRESHOLD
-        return Row(row.ids[kept], row.probs[kept])
+    row = _whole(model, context, warp)
+    return Row(row.ids[row.probs >= THRESHOLD], row.probs[row.probs >= THRESHOLD])
 
 
-class TrimmedVocabulary(Stepwise):
+def _even(model: Toy, context: Sequence[int], warp: ToyWarp) -> Row:
     """Know only the even tokens; not normalised, so the others are the draft's end."""
-
-    habit = "knows half of the tokens"
-
-    def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        row = super().row(context, warp)
-        return Row(row.ids[row.ids % 2 == 0], row.probs[row.ids % 2 == 0])
+    row = _whole(model, context, warp)
+    return Row(row.ids[row.ids % 2 == 0], row.probs[row.ids % 2 == 0])
 
 
-class TableSource(Stepwise):
+def _looked_up(model: Toy, context: Sequence[int], warp: ToyWarp) -> Row:
     """Propose one token for sure, as a lookup in the conversation does."""
-
-    habit = "looks tokens up"
-
-    def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        return one_hot(sum(context) % self.model.n_vocab)
+    return one_hot(sum(context) % model.n_vocab)
 
 
-class Mixture(Stepwise):
+def _mixed(model: Toy, context: Sequence[int], warp: ToyWarp) -> Row:
     """Ask a table on some prefixes, the model on others, and nobody on the rest."""
-
-    habit = "proposes in several ways"
-
-    def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        kind = (sum(context) + len(context)) % 4
-        if kind == 3:
-            return EMPTY
-        if kind == 0:
-            return one_hot(len(context) % self.model.n_vocab)
-        return super().row(context, warp)
+    kind = (sum(context) + len(context)) % 4
+    if kind == 3:
+        return EMPTY
+    return _whole(model, context, warp) if kind else one_hot(len(context) % model.n_vocab)
 
 
-class KeepsThenStops(Stepwise):
+def _after_likely(model: Toy, context: Sequence[int], warp: ToyWarp) -> Row:
     """End after an unlikely token that was kept: it is known when the end is decided."""
+    if context and model.probs(context[:-1])[context[-1]] < THRESHOLD:
+        return EMPTY
+    return _whole(model, context, warp)
 
-    habit = "stops after an unlikely token"
 
-    def row(self, context: Sequence[int], warp: ToyWarp) -> Row:
-        if context and self.model.probs(context[:-1])[context[-1]] < THRESHOLD:
-            return EMPTY
-        return super().row(context, warp)
+SHAPES: dict[str, Shape] = {
+    "proposes to the end": _whole, "stops when it is unsure": _if_sure,
+    "discards what is unlikely": _likely, "knows half of the tokens": _even,
+    "looks tokens up": _looked_up, "proposes in several ways": _mixed,
+    "stops after an unlikely token": _after_likely,
+}  # fmt: skip
+STEPWISE = {habit: partial(Stepwise, shape) for habit, shape in SHAPES.items()}
+"""What each of them does, in words."""
 
 
 class Parrot(Source):
@@ -149,9 +132,3 @@ def modelled_by(draft: Toy, n_vocab: int = 3) -> ModelSource:
     """Return a source that asks a model, for a target of `n_vocab` tokens."""
     mapping = VocabularyMapping.by_number(n_vocab, draft.n_vocab)
     return ModelSource(cast(Any, draft), mapping, failures=(ModelError,))
-
-
-STEPWISE = (
-    Stepwise, StopsWhenUnsure, DiscardsUnlikely, TrimmedVocabulary, TableSource, Mixture,
-    KeepsThenStops,
-)  # fmt: skip

@@ -9,21 +9,21 @@ from tests.sources import MODULES
 
 LINES = {
     "models": 5_896,  # with what make runs first, of 330, and copies that are mapped, of 260
-    "assistant/decoding": 2_655,  # wanted: 2,900; with the source for edits, of 208
-    "assistant/edit": 1_607,
+    "assistant/decoding": 2_646,  # wanted: 2,900; with the source for edits, of 208
+    "assistant/edit": 1_600,
     "assistant/passages": 1_440,  # wanted: 450
-    "assistant/engine assistant/process": 3_685,  # wanted: 2,600; with what models would do, of 190
-    "assistant/prompt assistant/constraints assistant/calling": 2_780,  # wanted: 2,500
-    "assistant/tools": 1_002,
+    "assistant/engine assistant/process": 3_662,  # wanted: 2,600; with what models would do, of 190
+    "assistant/prompt assistant/constraints assistant/calling": 2_776,  # wanted: 2,500
+    "assistant/tools": 997,
     "assistant/store": 1_631,
-    "assistant/session": 2_131,  # wanted: 1,100; with tools off until wanted
+    "assistant/session": 2_101,  # wanted: 1,100; with tools off until wanted
     "assistant/settings": 904,
     "assistant/serve": 1_929,  # with predictions, of 14
-    "assistant/lab tui/lab": 2_412,  # wanted, with models/slim: 3,200
+    "assistant/lab tui/lab": 2_411,  # wanted, with models/slim: 3,200
     "tui": 15_222,  # wanted: 13,000; with the same, of 82, bell, editor and schemas, of 142, edits
 }
 """The most lines of each room; `tui` without its laboratory."""
-PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 44_197, 289, 46_957
+PRODUCT_LINES, PRODUCT_FILES, TEST_LINES = 44_117, 295, 46_568
 """As it is; wanted are 39,900, 325 and 38,900. A change may only lower them. Edits that say what
 they lose, one locked file, pastes, odd models, folders asked in other words and by tasks, the date
 and models that are mapped came to 1,800 lines, --inline and completion in editors to 1,700 more,

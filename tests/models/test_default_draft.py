@@ -48,7 +48,9 @@ def sentences(reports):
     return " ".join(each.warning for each in reports)
 
 
-def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair, reports):
+def test_it_is_made_once_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(
+    pair, reports
+):
     path = slim_draft.default_draft(reports.append)
     assert path is not None
     vocabulary, whole = read_vocabulary(path), read_vocabulary(path.with_name("small.gguf"))
@@ -57,10 +59,6 @@ def test_it_keeps_what_the_list_says_and_is_the_targets_draft_from_then_on(pair,
     assert best_draft(target, discover())[0].path == own_draft(target).path == path
     assert "Made a faster draft" in sentences(reports)
     assert path.with_name("small.gguf").exists()
-
-
-def test_it_is_made_once_and_the_same_bytes_each_time(pair, reports):
-    path = slim_draft.default_draft(reports.append)
     digest, stamp = checksum.sha256(path), path.stat().st_mtime_ns
     reports.clear()
     assert slim_draft.default_draft(reports.append) == path

@@ -52,13 +52,16 @@ def test_rows_out_of_range_are_refused(open_model, tiny_target, tokens, rows):
         open_model(tiny_target, max_rows=4).logits(tokens, rows)
 
 
-def test_an_invalid_token_is_refused_and_the_next_call_is_right(open_model, tiny_target):
+def test_an_invalid_token_and_a_closed_model_are_refused_and_kill_nothing(open_model, tiny_target):
     model = open_model(tiny_target)
     before = model.logits([1, 2, 3]).copy()
     for token in (-1, model.n_vocab, 2**31 - 1):
         with pytest.raises(ModelError, match="could not evaluate"):
             model.logits([1, 2, token])
     assert_same(model.logits([1, 2, 3]), before)
+    model.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        model.logits([1, 2])
 
 
 def test_a_second_evaluation_during_one_is_refused(open_model, tiny_target, monkeypatch):
@@ -119,13 +122,6 @@ def test_a_flag_raised_while_loading_stops_it(tmp_path):
         Weights(path, cancel=flag, progress=lambda fraction: flag.raise_())
     flag.lower()
     Weights(path, cancel=flag).close()
-
-
-def test_a_closed_model_is_refused_and_does_not_kill(open_model, tiny_target):
-    model = open_model(tiny_target)
-    model.close()
-    with pytest.raises(RuntimeError, match="closed"):
-        model.logits([1, 2])
 
 
 def test_llama_cpp_writes_nothing_to_the_terminal(tiny_target, strange):

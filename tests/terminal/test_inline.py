@@ -21,8 +21,9 @@ from tests.stored import ask, begin, end
 from tests.terminal.recording import customised
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, TINY, Terminal
 from tui.inline.chat import WELCOME
+from tui.inline.plain_terminal import PROMPT
 from tui.inline.program import is_vi
-from tui.inline.terminal import LONG_PASTE, PROMPT
+from tui.inline.terminal import LONG_PASTE
 from tui.safe import safe
 from tui.text.text_layout import TextLayout
 
@@ -164,17 +165,9 @@ def test_a_terminal_that_grows_shows_every_line_once(tmp_path: Path, slow: list[
         assert text == known, (lines, answer)
 
 
-def test_a_stop_keeps_the_answer_and_restores_the_queue(tmp_path: Path, slow: list[str]) -> None:
-    with inline(tmp_path, *slow) as terminal:
-        terminal.go_on()
-        terminal.enter("Later", "1 waiting")
-        terminal.stop(f"{PROMPT}Later")
-        terminal.press("\x03")
-        terminal.until(lambda screen: f"{PROMPT}Later" not in screen)
-        assert any(BROKEN in line for line in terminal.leave())
-
-
-def test_an_editor_has_the_terminal_and_its_text_is_sent(tmp_path: Path, slow: list[str]) -> None:
+def test_an_editor_has_the_terminal_its_text_waits_and_a_stop_restores_it_and_keeps_the_answer(
+    tmp_path: Path, slow: list[str]
+) -> None:
     editor, opened, closes = (tmp_path / name for name in ("editor", "opened", "closes"))
     waits = f"touch {opened}; while [ ! -e {closes} ]; do sleep 0.1; done"
     editor.write_text(f'#!/bin/sh\n{waits}; echo Later > "$1"')
@@ -190,6 +183,8 @@ def test_an_editor_has_the_terminal_and_its_text_is_sent(tmp_path: Path, slow: l
         terminal.shows("1 waiting")
         terminal.stop(f"{PROMPT}Later")
         terminal.press("\x03")
+        terminal.until(lambda screen: f"{PROMPT}Later" not in screen)
+        assert any(BROKEN in line for line in terminal.leave())
 
 
 def test_a_conversation_is_opened_formatted_at_any_width(tmp_path: Path, models: list[str]) -> None:
@@ -206,19 +201,7 @@ def test_a_conversation_is_opened_formatted_at_any_width(tmp_path: Path, models:
             ]
 
 
-def test_an_answer_that_a_kill_ended_is_there_afterwards(tmp_path: Path, slow: list[str]) -> None:
-    with inline(tmp_path, *slow) as terminal:
-        terminal.go_on()
-        terminal.until(lambda _: BROKEN in messages(tmp_path)[-1].content)
-        terminal.close()
-    with inline(tmp_path, *slow) as again:
-        again.press("\x1b[A")
-        again.shows(f"{PROMPT}Go on")
-        again.press("\x03/open 1\r")
-        again.shows("› Go on", BROKEN, "interrupted: the program ended")
-
-
-def test_unsent_text_and_queued_questions_are_there_after_a_kill(
+def test_an_answer_unsent_text_and_queued_questions_are_there_after_a_kill(
     tmp_path: Path, slow: list[str], models: list[str]
 ) -> None:
     (tmp_path / "a.txt").write_text("A")
@@ -229,11 +212,16 @@ def test_unsent_text_and_queued_questions_are_there_after_a_kill(
         unsent = "unfinished, conversation 1"
         with closing(store_at(tmp_path)) as store:
             terminal.until(lambda _: "half a sen" in (store.recall(unsent) or ""))
+        terminal.until(lambda _: BROKEN in messages(tmp_path)[-1].content)
         terminal.process.kill()
         terminal.process.wait()
     with inline(tmp_path, *models) as terminal:
         assert "half" not in terminal.text  # in a new conversation
-        terminal.enter("/open 1", "half a sen", "1 waiting")
+        terminal.press("\x1b[A")
+        terminal.shows(f"{PROMPT}Go on")
+        terminal.press("\x03")
+        terminal.enter("/open 1", "› Go on", BROKEN, "interrupted: the program ended")
+        terminal.shows("half a sen", "1 waiting")
         terminal.press("tence\r")
         terminal.until(lambda _: sum(DONE in line for line in terminal.scrollback) == 2)
         assert [m.content for m in messages(tmp_path) if m.role == "user"] == [
@@ -422,18 +410,12 @@ def test_a_failed_command_says_why_and_the_chat_continues(
 def test_a_line_that_is_typed_before_the_prompt_is_there_is_sent(
     tmp_path: Path, models: list[str]
 ) -> None:
-    terminal = Inline(tmp_path, *models, "--max-tokens", "5")
-    try:
+    with closing(Inline(tmp_path, *models, "--max-tokens", "5")) as terminal:
         terminal.enter("Go on", "› Go on", DONE)
         terminal.leave()
-    finally:
-        terminal.close()
-    terminal = Inline(tmp_path, *models)
-    try:
+    with closing(Inline(tmp_path, *models)) as terminal:
         terminal.press("/quit\r")
         assert terminal.end() == 0
-    finally:
-        terminal.close()
 
 
 def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:

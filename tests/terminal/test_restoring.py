@@ -15,31 +15,20 @@ SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
 SIGNALS += [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGABRT, signal.SIGXCPU]
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("how", [*SIGNALS, QUIT, "\x03\x03", "\x04"], ids=ascii)
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
-@pytest.mark.some(4)
-def test_a_signal_leaves_the_terminal_as_it_was(
-    tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], number: signal.Signals
+@pytest.mark.some(7)
+def test_a_signal_and_a_key_that_quits_leave_the_terminal_as_it_was(
+    tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], how: signal.Signals | str
 ) -> None:
     with opened(tmp_path, *slow) as terminal:
         moment(terminal)
         workers = terminal.workers()
-        terminal.process.send_signal(number)
-        assert terminal.end() == 128 + number
-        assert gone(workers)
-
-
-@pytest.mark.parametrize("keys", [QUIT, "\x03\x03", "\x04"], ids=["ctrl+q", "ctrl+c", "ctrl+d"])
-@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
-@pytest.mark.some(3)
-def test_quitting_leaves_the_terminal_as_it_was(
-    tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], keys: str
-) -> None:
-    with opened(tmp_path, *slow) as terminal:
-        moment(terminal)
-        workers = terminal.workers()
-        terminal.press(keys)
-        assert terminal.end() == 0
+        if isinstance(how, str):
+            terminal.press(how)
+        else:
+            terminal.process.send_signal(how)
+        assert terminal.end() == (0 if isinstance(how, str) else 128 + how)
         assert gone(workers)
 
 

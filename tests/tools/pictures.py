@@ -21,6 +21,7 @@ from textual.app import App
 from assistant.settings.settings import Settings
 from assistant.tools.values import ToolSettings
 from tests import ROOT
+from tests.tui.rest import until
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.tool_turns import ApprovalTurn
 from tui.chat.conversation.welcome import SUGGESTIONS
@@ -120,12 +121,6 @@ async def answered(app: SpecchatApp, pilot, prompt: str) -> None:
     await pilot.press("enter")
     await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
     await until(pilot, lambda: app.chat.session.idle)
-
-
-async def until(pilot, condition) -> None:
-    async with asyncio.timeout(600):
-        while not condition():
-            await pilot.pause(0.1)
 
 
 def keep(app: App[None], name: str) -> None:

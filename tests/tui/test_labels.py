@@ -21,12 +21,14 @@ def test_the_effect_of_a_constraint_is_one_sentence() -> None:
     )
 
 
-def test_the_figures_of_a_long_answer_fit_a_line_of_a_small_terminal() -> None:
+def test_the_figures_of_a_long_answer_fit_a_small_line_and_one_thing_is_in_the_singular() -> None:
     assert figures(replace(FIRST, generated_tokens=1))[0] == "1 token"
     long = replace(FIRST, generated_tokens=1250, rounds=100, decode_s=10.0, accepted=20)
     line = " · ".join(figures(long))
     assert line == "1,250 tokens · 125.0 tokens/s · 100% of guesses right"
     assert len(line) <= 80 - 6  # what stands around an answer
+    counts = ["0 tokens", "1 token", "1,234 tokens"]
+    assert [counted(count, "token") for count in (0, 1, 1234)] == counts
 
 
 def test_a_model_is_called_by_its_family_and_its_size() -> None:
@@ -36,11 +38,6 @@ def test_a_model_is_called_by_its_family_and_its_size() -> None:
         assert model_name(slim) == "Qwen2.5 Coder 0.5B slim"
     assert model_name("gemma-4-E2B-it-Q4_K_M.gguf") == "Gemma 4 E2B"
     assert model_name("gpt-4o") == "gpt-4o"
-
-
-def test_one_thing_is_counted_in_the_singular() -> None:
-    counts = ["0 tokens", "1 token", "1,234 tokens"]
-    assert [counted(count, "token") for count in (0, 1, 1234)] == counts
 
 
 def test_the_time_left_is_that_of_the_tokens_left_at_the_speed_of_this_prefill(monkeypatch):

@@ -89,7 +89,7 @@ class Program(App[None]):
 
     def on_load(self) -> None:
         """Handle the signals that end a program, before anything is shown."""
-        self._undo.enter_context(signals_leave(self._leave))
+        self._undo.enter_context(signals_leave(lambda number: self.exit(return_code=128 + number)))
 
     def on_mount(self) -> None:
         """Handle SIGSTOP, and replay early keys after the first frame."""
@@ -128,9 +128,6 @@ class Program(App[None]):
     async def on_unmount(self) -> None:
         """Restore the signal handlers."""
         self._undo.close()
-
-    def _leave(self, number: int) -> None:
-        self.exit(return_code=128 + number)
 
     def use_theme(self, settings: Settings) -> None:
         """Use the theme of the settings."""

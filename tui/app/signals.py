@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import termios
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
 from types import FrameType
@@ -48,12 +48,19 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
         loop.call_soon_threadsafe(leave, number)
 
     numbers = {*ending(), signal.SIGINT}  # asyncio has handled SIGINT until now
-    before = {number: signal.signal(number, handle) for number in numbers}
+    with handled(dict.fromkeys(numbers, handle)):
+        yield
+
+
+@contextmanager
+def handled(handlers: Mapping[int, Callable[[int, FrameType | None], object]]) -> Iterator[None]:
+    """Handle signals, by their numbers, and restore the earlier handlers at the end."""
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def release_on_resume(driver: "Driver | None") -> None:

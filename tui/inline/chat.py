@@ -83,11 +83,7 @@ class InlineChat:
         self._exit_code = 0
 
     async def run(self, prompt: _Prompt) -> int:
-        """Chat until the user leaves; return the exit code.
-
-        Raises:
-            SpecchatError: there is no usable model.
-        """
+        """Chat until the user leaves; return the exit code. SpecchatError if no model is usable."""
         self.prompt, store = prompt, self._store
         self.session.save_in(store)
         # The prompt must not be in the first line of a screen: when all of it from there on is
@@ -130,8 +126,7 @@ class InlineChat:
     async def load(self, target: str = "") -> None:
         """Load the models of the settings in force, or with another target, which then applies.
 
-        Raises:
-            SpecchatError: those of the settings are not usable, and none were loaded before.
+        A `SpecchatError` says that they are not usable, and that none were loaded before.
         """
         self.scrollback.show_status(activity=Activity("looking for the models", 0.0))
         change: dict[str, Any] = {"target": target} if target else {}

@@ -202,8 +202,7 @@ class SlashCommands(Completer):
             raise UsageError(f"Say which: /form {self._about('form')}.")
         constraint = None
         if kind:
-            named = kind != "regex"
-            value = read(expanded(value), value).text if named else value
+            value = value if kind == "regex" else read(expanded(value), value).text
             fields_of(constraint := Constraint(kind, value))  # raises an error if it is invalid
         self._chat.constraint = constraint
         self._note(f"Form: {one_line(text)}")

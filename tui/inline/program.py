@@ -9,7 +9,8 @@ from assistant.store.files import database_path
 from assistant.store.store import Store
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
-from tui.inline.terminal import InlineTerminal, PlainTerminal
+from tui.inline.plain_terminal import PlainTerminal
+from tui.inline.terminal import InlineTerminal
 from tui.shell.options import has_terminal
 
 

@@ -24,6 +24,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tui.inline.chat import InlineChat
+from tui.inline.plain_terminal import PROMPT, typed_line
 from tui.widgets.lines import MUTED
 
 PERIOD_S = 1 / 20
@@ -31,7 +32,6 @@ PERIOD_S = 1 / 20
 LONG_PASTE = 2_000
 """Characters from which a paste becomes an attachment: it would fill the screen."""
 MENU = 6  # lines of completions
-PROMPT = "› "
 
 
 class InlineTerminal:
@@ -56,7 +56,6 @@ class InlineTerminal:
         self._chat, self._enter, self._scrollback = chat, enter, chat.scrollback
         self._lines, self._columns = list[str](), 0  # drawn above the prompt, and at which width
         self._is_due = self._is_over = False
-        history = InMemoryHistory([*prompts])
 
         output = Vt100_Output.from_pty(sys.stdout, os.environ.get("TERM"))
         # Without a report on the cursor, nothing is drawn below the prompt, which a terminal would
@@ -75,7 +74,7 @@ class InlineTerminal:
             complete_while_typing=Condition(completes),
             complete_in_thread=True,
             reserve_space_for_menu=MENU,
-            history=history,
+            history=InMemoryHistory([*prompts]),
             key_bindings=self._keys(),
             prompt_continuation=" " * len(PROMPT),
             color_depth=_depth(),
@@ -110,7 +109,7 @@ class InlineTerminal:
     async def run(self) -> None:
         """Read what is typed until the user leaves."""
         early = ""  # until now the terminal has made line breaks of Enter
-        while select.select([0], [], [], 0)[0] and (line := _line()):
+        while select.select([0], [], [], 0)[0] and (line := typed_line()):
             early += line
         if early.strip():
             self._enter(early.rstrip("\n"))
@@ -227,62 +226,6 @@ class InlineTerminal:
                 event.current_buffer.insert_text(text)
 
         return keys
-
-
-class PlainTerminal:
-    """Read and print lines only, on a terminal whose cursor cannot be moved."""
-
-    def __init__(self, chat: InlineChat, enter: Callable[[str], None]) -> None:
-        self._chat, self._enter = chat, enter
-        self._is_over, self._wake = False, asyncio.Event()
-
-    async def run(self) -> None:
-        """Read lines until the input ends, and wait for the answer to each."""
-        loop = asyncio.get_running_loop()
-        while not self._is_over:
-            self.refresh()
-            print(PROMPT, end="", flush=True)
-            # Not `input` on a thread, which nothing can end.
-            loop.add_reader(0, self._wake.set)
-            await self._wake.wait()
-            loop.remove_reader(0)
-            self._wake.clear()
-            if self._is_over or not (text := _line()):
-                return
-            self._enter(text.removesuffix("\n"))
-            while self._chat.busy and not self._is_over:
-                await asyncio.sleep(PERIOD_S)
-
-    def leave(self) -> None:
-        """Have `run` return."""
-        self._is_over = True
-        self._wake.set()
-
-    def refresh(self) -> None:
-        """Print the finished text."""
-        sys.stdout.write(self._chat.scrollback.finished())
-        sys.stdout.flush()
-
-    def text(self) -> str:
-        """Return nothing: there is no text between two lines."""
-        return ""
-
-    def clear(self) -> None:
-        """Do nothing: the text is gone."""
-
-    def put(self, text: str) -> None:
-        """Print a text that was not answered."""
-        sys.stdout.write(f"Not answered: {text}\n")
-
-    def copy(self, text: str) -> None:
-        """Do nothing: such a terminal has no clipboard."""
-
-
-def _line() -> str:
-    """Return the next line of a terminal that is not raw; nothing at the end of the input."""
-    with suppress(OSError):  # the terminal is gone
-        return os.read(0, 4096).decode("utf-8", "replace")
-    return ""
 
 
 def _depth() -> ColorDepth:

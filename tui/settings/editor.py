@@ -9,6 +9,7 @@ import click
 
 from assistant.settings.template import template
 from models.files.disk import private_folder
+from tui.app.signals import handled
 
 _GOTO = {"code": ("--goto",), "codium": ("--goto",), "cursor": ("--goto",), "subl": (), "zed": ()}
 """Arguments of editors that take FILE:LINE; all others take +LINE FILE."""
@@ -31,15 +32,12 @@ def edit_file(path: Path, line: int = 0) -> str:
     Until it ends, the editor has the terminal and receives Ctrl+C.
     """
     keys = signal.SIGINT, signal.SIGQUIT
-    # The editor would inherit an ignored signal, but not a handler.
-    before = {number: signal.signal(number, lambda number, frame: None) for number in keys}
     try:
-        click.edit(filename=_at(path, line) if line else str(path))
+        # The editor would inherit an ignored signal, but not a handler.
+        with handled(dict.fromkeys(keys, lambda number, frame: None)):
+            click.edit(filename=_at(path, line) if line else str(path))
     except (click.ClickException, ValueError) as error:  # EDITOR has an unclosed quotation mark
         return f"{error}. Set EDITOR to a program that edits files."
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return ""
 
 

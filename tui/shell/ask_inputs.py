@@ -29,10 +29,8 @@ def continued_chat(
 ) -> Iterator[tuple["Store | None", int | None]]:
     """Open the conversation that `chat` names: a number, the last one, or a new one.
 
-    Yields its store, None without `chat`, and its number, None for a new one.
-
-    Raises:
-        StorageError: there is no such conversation, or the store cannot be read or written.
+    Yields its store, None without `chat`, and its number, None for a new one. A `StorageError` says
+    that there is no such conversation, or that the store cannot be read or written.
     """
     if chat is None:
         yield None, None
@@ -115,10 +113,8 @@ def questions_of(
 ) -> list[tuple[str, list[Attachment]]]:
     """Return a question for each group of files: the prompt with standard input, and the files.
 
-    Standard input is not part of it if the schema or the grammar is read from there.
-
-    Raises:
-        UsageError: there is no question, or a part of one is no text.
+    Standard input is not part of it if the schema or the grammar is read from there. A `UsageError`
+    says that there is no question, or that a part of one is no text.
     """
     piped = None if STDIN in (schema, grammar) else _piped()
     parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]

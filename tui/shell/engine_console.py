@@ -20,6 +20,7 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
+from tui.app.signals import handled
 from tui.formatting import remaining
 from tui.safe import safe
 
@@ -84,7 +85,7 @@ class EngineConsole:
         With `starts` the engine's process starts first: it takes longer than all imports.
         """
         try:
-            with self._handle_signals():
+            with handled({signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}):
                 self._loop.get_loop().set_exception_handler(_unless_cancelled)
                 if starts:
                     self._loop.run(self.engine.start())
@@ -211,16 +212,6 @@ class EngineConsole:
     def hide_progress(self) -> None:
         """Stop showing progress."""
         self._status.stop()
-
-    @contextmanager
-    def _handle_signals(self) -> Iterator[None]:
-        handlers = {signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}
-        before = {number: signal.signal(number, handlers[number]) for number in handlers}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.interrupted or not self.stoppable:

@@ -123,8 +123,7 @@ def constrained(command: Command) -> Command:
 def settings(options: dict[str, Any]) -> Settings:
     """Return the settings in force; warnings about `config.toml` go to standard error.
 
-    Raises:
-        UsageError: a value is invalid, or `config.toml` cannot be understood.
+    A `UsageError` says that a value is invalid, or that `config.toml` cannot be understood.
     """
     from assistant.settings.layers import load  # not needed by --help
 

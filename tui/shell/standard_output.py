@@ -78,11 +78,7 @@ def _guarded(number: int, out: TextIO | None) -> TextIO:
 
 
 def read_piped() -> bytes:
-    """Return all of standard input.
-
-    Raises:
-        UsageError: it is larger than an attachment may be, or has no end.
-    """
+    """Return standard input; UsageError if it is larger than an attachment may be, or endless."""
     from assistant.session.attachments import LIMIT  # few read it
 
     text = "Waiting for the end of standard input. Without any, add: </dev/null"

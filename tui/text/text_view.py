@@ -274,5 +274,4 @@ def _unchanged(before: Content, after: Content) -> int:
     pairs = enumerate(zip(before.plain, after.plain, strict=False))
     end = next((i for i, (old, new) in pairs if old != new), len(before))
     end = after.plain[:end].rfind(" ") + 1
-    same = before[:end].is_same(after[:end])
-    return cell_len(after.plain[:end]) if same else 0
+    return cell_len(after.plain[:end]) if before[:end].is_same(after[:end]) else 0

@@ -77,11 +77,7 @@ class Curve:
         self.measure(measured)
 
     def measure(self, measured: Mapping[int, float]) -> None:
-        """Replace the measured seconds; samples are compared with them from now on.
-
-        Raises:
-            ValueError: as of a new curve.
-        """
+        """Replace the measured seconds, with which samples are compared; ValueError as above."""
         if not is_curve(measured) and (measured or self._target is self):
             raise ValueError(f"not evaluation times: {dict(measured)}")
         self._widths, self._measured = sorted(measured), dict(measured)

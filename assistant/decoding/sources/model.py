@@ -172,11 +172,7 @@ class ModelSource(Source):
         return Rows(self.name, max(1, len(seen) - self.model.cached(seen)))
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
-        """Return the warped row, and the bucket of the best token's margin.
-
-        Raises:
-            DraftFailed: the model cannot continue.
-        """
+        """Return the warped row and its margin's bucket; DraftFailed if the model cannot go on."""
         logits = self._mapping.shared(self._logits(self.seen(tokens)))
         row = warp(logits, self._mapping.indices(tokens))
         return Row(self._mapping.to_target(row.ids), row.probs, row.margin), row.margin or 0

@@ -31,8 +31,7 @@ def folder() -> Path:
 def clear() -> None:
     """Remove all tables, because answers were deleted for good, or the source was turned off.
 
-    Raises:
-        StorageError: one cannot be removed.
+    A `StorageError` names one that cannot be removed.
     """
     try:
         for path in folder().iterdir():
@@ -64,10 +63,8 @@ def _opened(path: Path) -> list["Tables"]:
 def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:
     """Rebuild the tables of a model from the tokens of its answers, the newest first.
 
-    It takes a moment: call it from a thread.
-
-    Raises:
-        StorageError: the answers cannot be read, or the tables cannot be written.
+    It takes a moment: call it from a thread. A `StorageError` says that the answers cannot be
+    read, or that the tables cannot be written.
     """
     from assistant.engine.sources.ngram import build_tables
 

@@ -185,8 +185,7 @@ class TrialRunner:
         for model in (assistant.target, assistant.draft):
             if model:
                 model.logits([0])  # removes the prompt from the cache
-        control = Control(request.mode, request.lookahead)
-        control.cancel = self._state.control.cancel
+        control = Control(request.mode, request.lookahead, self._state.control.cancel)
         if controller:
             assistant.prefill_common_prefix(control)
         before_s = controller.steps_s if controller else 0.0

@@ -146,11 +146,7 @@ def test_a_file_may_have_any_name(tmp_path, name):
 def test_a_full_or_broken_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, number):
     path = tmp_path / "file"
     path.write_text("old")
-
-    def fail(descriptor):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(number, os.strerror(number))))
     assert os.strerror(number) in refused(path)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"file": "old"}
 

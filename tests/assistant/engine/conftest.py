@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,19 +11,13 @@ from tests.conftest import Open
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Any]]:
     """Note the calls of a C function in the list that is returned, and make them."""
 
-    def noted(name: str) -> list[str]:
-        made, c = list[str](), engine().c
-        original = getattr(c, name)
-
-        def call(*given: Any) -> Any:
-            made.append(name)
-            return original(*given)
-
-        monkeypatch.setattr(c, name, call)
-        return made
+    def noted(name: str) -> list[Any]:
+        call = Mock(side_effect=getattr(engine().c, name))
+        monkeypatch.setattr(engine().c, name, call)
+        return call.mock_calls
 
     return noted
 

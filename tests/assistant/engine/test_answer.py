@@ -12,7 +12,8 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Proposal
-from assistant.engine.answer import AnswerBuilder, Figures
+from assistant.engine.answer import AnswerBuilder
+from assistant.engine.figures import Figures
 from assistant.engine.rounds import prefill
 from assistant.events import Alternative, Finished, Origin, Prefilled, Stats, Stop, Tally
 from assistant.prompt.answer_text import AnswerText
@@ -147,7 +148,7 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
     assert stats.tokens_per_eval == 7 / 4
 
 
-def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested():
+def test_rejected_proposals_before_the_end_are_ghosts_of_which_the_first_was_tested():
     begun = answer()
     first, second = begun.add(
         Round(sps(1, 2).tokens, rejections(8, END)), Forecast(Reason.CHOSEN)
@@ -156,9 +157,6 @@ def test_rejected_proposals_are_reported_as_ghosts_of_which_the_first_was_tested
     assert (first.target_prob, first.draft_prob, first.acceptance_prob) == (0.5, 0.5, 1)
     assert (second.id, second.text, second.position) == (END, f"<{END}>", 2)
     assert (second.target_prob, second.uniform, second.acceptance_prob) == (None, None, None)
-
-
-def test_proposals_after_the_end_of_the_answer_are_no_ghosts():
     assert answer().add(Round(sps(1, END, 2).tokens, rejections(8))).rejected == ()
 
 
@@ -198,16 +196,12 @@ def test_tests_are_counted_by_place_and_by_source():
     assert stats.acceptance_rate == stats.sources["model"].rate == 3 / 4
 
 
-def test_a_stop_token_at_the_limit_is_a_stop_token():
-    begun = answer(max_tokens=1)
-    begun.add(sps(END))
-    assert begun.stop is Stop.STOP_TOKEN
-
-
-def test_an_answer_that_nothing_ended_was_cancelled():
-    begun = answer()
-    begun.add(sps(0))
-    assert finish(begun).stop is Stop.CANCELLED
+def test_an_answer_ends_by_a_stop_token_at_the_limit_too_and_if_by_nothing_was_cancelled():
+    for begun, token, stop in (
+        (answer(max_tokens=1), END, Stop.STOP_TOKEN), (answer(), 0, Stop.CANCELLED)
+    ):  # fmt: skip
+        begun.add(sps(token))
+        assert finish(begun).stop is stop
 
 
 def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_between_rounds():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -94,11 +95,8 @@ def test_a_file_that_ik_misreads_is_run_by_llama_cpp(setup, misread, engine):
 @pytest.mark.parametrize("engine", ["auto", "ik"])
 def test_a_file_that_ik_cannot_load_is_run_by_llama_cpp(setup, monkeypatch, engine):
     setup = replace(setup, engine=engine)
-
-    def refused(*_, **__):
-        raise EngineRefused("It is too new.")
-
-    monkeypatch.setattr("models.native.weights.Weights", refused)
+    refused = EngineRefused("It is too new.")
+    monkeypatch.setattr("models.native.weights.Weights", Mock(side_effect=refused))
     error = OtherEngine if engine == "auto" else EngineRefused
     with pytest.raises(error, match="too new"), loaded(setup):
         pass

@@ -77,7 +77,9 @@ def test_no_size_gives_no_expectation(machine: Machine, monkeypatch: pytest.Monk
     assert machine.expectations.of(replace(ENTRY, size=0), None) is None
 
 
-def test_a_measured_file_has_a_narrower_forecast_than_one_less_like_it(machine: Machine) -> None:
+def test_a_forecast_is_wider_the_less_a_file_is_like_those_measured_and_they_each_other(
+    machine: Machine,
+) -> None:
     machine.measure(machine.files[0], 0.02, 0.004)
     models: list[ModelFile | GGUF] = [*machine.files, ENTRY]
     own, other, listed = (machine.expected(each) for each in models)
@@ -87,6 +89,8 @@ def test_a_measured_file_has_a_narrower_forecast_than_one_less_like_it(machine: 
     for narrow, wide in ((own, other), (other, listed)):
         assert width(narrow.tokens_per_s) < width(wide.tokens_per_s)
         assert width(narrow.prompt_s) < width(wide.prompt_s)
+    machine.measure(machine.files[1], 0.5, 0.004)  # which disagrees
+    assert width(machine.expected(ENTRY).tokens_per_s) > width(listed.tokens_per_s)
 
 
 @pytest.mark.parametrize(("measured_s", "answered_s"), [(0.5, 0.02), (0.02, 0.5), (0.02, 0.0)])
@@ -97,14 +101,9 @@ def test_the_faster_of_two_measurements_counts(
     assert machine.expected(machine.files[0]).tokens_per_s.middle == pytest.approx(50)
 
 
-def test_files_that_disagree_make_the_others_uncertain(machine: Machine) -> None:
-    machine.measure(machine.files[0], 0.02, 0.004)
-    alone = machine.expected(ENTRY)
-    machine.measure(machine.files[1], 0.5, 0.004)
-    assert width(machine.expected(ENTRY).tokens_per_s) > width(alone.tokens_per_s)
-
-
-def test_a_larger_model_is_expected_to_decode_and_prefill_slower(machine: Machine) -> None:
+def test_a_larger_model_is_expected_to_be_slower_by_the_active_part_of_its_weights(
+    machine: Machine,
+) -> None:
     machine.measure(machine.files[0], 0.0002, 0.0001)
     sizes = [10**7 * 2**n for n in range(12)]
     found = [machine.expected(replace(ENTRY, size=size)) for size in sizes]
@@ -114,10 +113,6 @@ def test_a_larger_model_is_expected_to_decode_and_prefill_slower(machine: Machin
         assert small.prompt_s < large.prompt_s  # type: ignore[operator]
     one, twelve = (machine.expected(each) for each in machine.files)
     assert one.tokens_per_s > twelve.tokens_per_s
-
-
-def test_only_the_active_part_of_the_weights_costs_time(machine: Machine) -> None:
-    machine.measure(machine.files[0], 0.0002, 0.0001)
     dense, sparse = (machine.expected(replace(ENTRY, active=part)) for part in (1.0, 0.1))
     assert sparse.tokens_per_s.low > 3 * dense.tokens_per_s.high
 

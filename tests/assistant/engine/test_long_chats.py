@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from assistant.events import Prepared, Stop
+from assistant.events import Prepared
 from assistant.prompt.context import SLICE, count, drop_oversized, fit
 from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled, ContextFull
@@ -14,19 +14,6 @@ from tests.assistant.prompt.prompts import conversation, encode
 SYSTEM = "Be brief, and never forget this sentence."
 MEGABYTES = 10_000_000
 HOT = Sampling(temperature=30, top_k=20)
-
-
-@pytest.mark.parametrize("lookahead", [*range(17), 31, None])
-@pytest.mark.some(5)
-def test_a_model_that_never_stops_ends_with_its_context(opened, tiny_target, tiny_draft, lookahead):
-    """However many tokens are left when the last rounds begin, none is decoded beyond the end."""
-    assistant = opened(tiny_target, tiny_draft, n_ctx=256, draft_ctx=256)
-    for length in range(0, 12, 4):
-        question = (Message("user", "x" * (120 + length)),)
-        request = Request(question, HOT, "sps", lookahead, seed=length)
-        prepared, *_, finished = answer(assistant, request)
-        assert finished.stop is Stop.CONTEXT
-        assert prepared.prompt_tokens + finished.stats.generated_tokens == 256
 
 
 def test_a_question_of_megabytes_is_refused_and_the_next_answered(opened, tiny_target, tiny_draft):

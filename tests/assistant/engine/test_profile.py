@@ -127,16 +127,11 @@ def test_the_stated_error_of_an_estimate_is_its_actual_error(deviation):
     assert 0.5 < np.median(errors) < 1.0  # 0.67 of a normal law
 
 
-def test_on_a_machine_at_rest_what_is_typical_elsewhere_hardly_counts():
+def test_at_rest_what_is_typical_elsewhere_hardly_counts_and_at_last_there_are_enough_samples():
     profile = Machine().profile(({2: 1.7, 3: 2.4, 4: 2.6, 8: 5.4}, {1: 0.9}))
     profile.measure()
     assert profile.of_target.estimate(2)[0] == pytest.approx(6 / 5, rel=0.03)
     assert profile.of_target.estimate(8)[0] == pytest.approx(12 / 5, rel=0.06)
-
-
-def test_more_samples_are_more_certain_and_at_last_there_are_enough():
-    profile = Machine().profile()
-    profile.measure()
     before, count = profile.of_target.estimate(2)[1], 1
     while not profile.refine():
         count += 1
@@ -175,14 +170,13 @@ def test_after_a_long_text_nothing_is_measured():
 
 
 @pytest.mark.parametrize(("typical", "widths"), [({}, {SHALLOW, 1, 4}), ({4: 1.7}, {SHALLOW, 1})])
-def test_a_huge_target_is_timed_at_no_more_than_is_needed(typical, widths):
+def test_of_a_huge_target_no_more_is_timed_than_is_needed_and_its_draft_in_any_case(
+    typical, widths
+):
     machine = Machine(kernel=lambda width: 2.0 + width)
     machine.profile((typical, {}), draft=False).measure()
     assert {*machine.target.widths} == widths
-
-
-def test_a_draft_is_sampled_however_slow_the_machine():
-    profile = Machine(kernel=lambda width: 2.0 + width).profile(({4: 1.7}, {1: 0.3, 2: 0.4}))
+    profile = machine.profile((typical, {1: 0.3, 2: 0.4}))
     profile.measure()
     assert profile.of_draft.plain_s
     assert {1, 2} <= {*profile.seconds[1]}

@@ -142,11 +142,10 @@ def test_a_conversation_that_is_not_stored_is_resumed_from_memory(start, places,
     assert not places.exists()
 
 
-def test_a_private_conversation_between_stored_ones_is_never_saved(start):
-    model, prompt_cache = start()
+def test_a_private_conversation_between_stored_ones_is_never_saved_and_reads_no_snapshot(start):
+    model, prompt_cache = kept(start)
     private = [*CHAT, *OTHER]
-    answer(model, prompt_cache, CHAT)
-    prompt_cache.save()
+    assert answer(*start(), CHAT, stored=False) == 0
     answer(model, prompt_cache, private, stored=False)
     prompt_cache.save()
     prompt_cache.prepare(CHAT, stored=True)  # stopped before anything is computed
@@ -156,12 +155,6 @@ def test_a_private_conversation_between_stored_ones_is_never_saved(start):
     prompt_cache.save()
     cached_tokens = [found.tokens for found in prompt_cache._snapshots.find()]
     assert all(common_prefix(tokens, private) <= len(CHAT) for tokens in cached_tokens)
-
-
-def test_a_private_conversation_reads_no_snapshot(start):
-    kept(start)
-    model, prompt_cache = start()
-    assert answer(model, prompt_cache, CHAT, stored=False) == 0
 
 
 def test_a_deletion_leaves_nothing_of_what_was_computed_before_it(start, places):
@@ -219,12 +212,9 @@ def test_a_snapshot_that_saves_few_tokens_is_not_restored(start):
     assert answer(model, prompt_cache, [*CHAT[:MIN_TOKENS_SAVED], *OTHER]) == MIN_TOKENS_SAVED
 
 
-def test_a_budget_of_0_writes_no_snapshots(start, places):
+def test_a_budget_of_0_writes_no_snapshots_and_a_folder_that_cannot_be_made_none(start, places):
     kept(start, budget=0)
     assert not places.exists()
-
-
-def test_a_folder_that_cannot_be_made_is_ignored(start, places):
     places.write_text("a file")
     kept(start)
     assert places.read_text() == "a file"

@@ -38,7 +38,7 @@ def race(setup) -> Race:
     return Race(lanes, request())
 
 
-def test_every_lane_emits_what_it_emits_alone(race):
+def test_every_lane_emits_what_it_emits_alone_with_the_figures_of_its_own_clock(race):
     with running() as (engine, received):
         engine.submit(race)
         received.until(RaceOver)
@@ -52,6 +52,13 @@ def test_every_lane_emits_what_it_emits_alone(race):
             assert (alone.text, alone.stop) == (in_race.text, in_race.stop)
             assert alone.stats.rounds == in_race.stats.rounds
             assert alone.stats.accepted == in_race.stats.accepted
+    for lane in range(3):
+        laps = [lap for lap in received.of(LaneEvent) if lap.lane == lane]
+        stats = laps[-1].event.stats
+        assert 0 < stats.decode_s <= laps[-1].clock
+        assert stats.first_token_s <= laps[-1].clock
+        decoded = [lap for lap in laps if isinstance(lap.event, Decoded) and lap.event.tokens]
+        assert decoded[-1].event.stats.decode_s + stats.prefill_s <= decoded[-1].clock
 
 
 def test_clocks_of_unfinished_lanes_never_differ_by_more_than_a_step(race):
@@ -70,19 +77,6 @@ def test_clocks_of_unfinished_lanes_never_differ_by_more_than_a_step(race):
             del clocks[lap.lane]
 
 
-def test_the_figures_of_a_lane_are_of_its_own_clock(race):
-    with running() as (engine, received):
-        engine.submit(race)
-        received.until(RaceOver)
-    for lane in range(3):
-        laps = [lap for lap in received.of(LaneEvent) if lap.lane == lane]
-        stats = laps[-1].event.stats
-        assert 0 < stats.decode_s <= laps[-1].clock
-        assert stats.first_token_s <= laps[-1].clock
-        decoded = [lap for lap in laps if isinstance(lap.event, Decoded) and lap.event.tokens]
-        assert decoded[-1].event.stats.decode_s + stats.prefill_s <= decoded[-1].clock
-
-
 def test_the_clock_of_a_lane_stands_while_others_compute(race):
     times = []
 
@@ -96,31 +90,27 @@ def test_the_clock_of_a_lane_stands_while_others_compute(race):
     assert {runner.clock() for _ in range(1000)} == {stopped}
 
 
-def test_a_file_is_loaded_once_for_all_lanes_and_the_chat(race, setup, calls):
-    loaded = calls("llama_model_load_from_file")
-    freed = calls("llama_model_free")
-    with running(load=setup) as (engine, received):
+@pytest.mark.parametrize("chats", [True, False])
+def test_a_file_is_loaded_once_for_all_lanes_and_the_chat_or_freed_after_the_race(
+    race, setup, calls, chats
+):
+    loaded, freed = map(calls, ("llama_model_load_from_file", "llama_model_free"))
+    with running(load=setup if chats else None) as (engine, received):
         engine.submit(race)
         received.until(RaceOver)
-        assert (len(loaded), len(freed)) == (2, 0)
-        engine.submit(request())
-        assert isinstance(received.until(Finished, Failed), Finished)
+        assert (len(loaded), len(freed)) == (2, 0 if chats else 2)
+        assert {event.role for event in received.of(Loading)} == {"target", "draft"}
+        if chats:
+            engine.submit(request())
+            assert isinstance(received.until(Finished, Failed), Finished)
     assert len(freed) == 2
 
 
-def test_memory_of_a_race_is_free_when_it_is_over(race, calls):
-    loaded = calls("llama_model_load_from_file")
-    freed = calls("llama_model_free")
+def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race, setup, slow_target):
+    slow = replace(setup, target=slow_target, n_ctx=8192)
+    lanes = tuple(replace(lane, setup=slow) for lane in race.lanes)
     with running() as (engine, received):
-        engine.submit(race)
-        received.until(RaceOver)
-        assert (len(loaded), len(freed)) == (2, 2)
-        assert {event.role for event in received.of(Loading)} == {"target", "draft"}
-
-
-def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
-    with running() as (engine, received):
-        engine.submit(replace(race, request=request(max_tokens=400)))
+        engine.submit(Race(lanes, request(max_tokens=8000)))
         while len(received.of(LaneEvent)) < 40:
             received.until(LaneEvent)
         engine.cancel()
@@ -131,7 +121,7 @@ def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race):
             texts = [token.text for event in received.of(Decoded, lane) for token in event.tokens]
             # A character of which only some bytes came is told of at the end.
             assert finished.text.rstrip("\ufffd") == "".join(texts).rstrip("\ufffd")
-            assert 0 < finished.stats.generated_tokens < 400
+            assert 0 < finished.stats.generated_tokens < 8000
         engine.submit(race)
         received.until(RaceOver)
         assert received.of(Finished, 0)[1].stop is Stop.LENGTH

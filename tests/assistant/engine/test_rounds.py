@@ -102,14 +102,10 @@ def under_way(**how):
     return rounds_of(before=20, **how)
 
 
-def test_without_measurements_sps_proposes_a_few_and_auto_nothing():
-    assert rounds_of("sps", machine=None)._plan(0).budget == FIXED_LOOKAHEAD
-    assert rounds_of("auto", machine=None)._plan(0).budget == 0
-
-
-def test_sps_proposes_at_least_one_token():
-    assert rounds_of("sps")._plan(0).min_proposals == 1
-    assert rounds_of("auto")._plan(0).min_proposals == 0
+def test_sps_proposes_a_token_and_without_measurements_a_few_where_auto_may_do_nothing():
+    for mode, few, least in (("sps", FIXED_LOOKAHEAD, 1), ("auto", 0, 0)):
+        assert rounds_of(mode, machine=None)._plan(0).budget == few
+        assert rounds_of(mode)._plan(0).min_proposals == least
 
 
 def ways(pending, context=400):

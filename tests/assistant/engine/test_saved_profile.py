@@ -45,9 +45,10 @@ def remember(target, draft, folder, verify, prefill):
     profile.put()
 
 
-def test_the_first_load_measures_and_the_others_nothing(tmp_path):
-    assert evaluations(tmp_path) > 0
-    assert evaluations(tmp_path) == 0
+def test_the_first_load_under_some_conditions_measures_and_the_others_nothing(tmp_path):
+    for conditions in ("this", "that"):
+        assert evaluations(tmp_path, conditions) > 0
+        assert evaluations(tmp_path, "this") == 0
 
 
 def test_samples_of_a_busy_machine_are_measured_again_by_the_next_load(tmp_path):
@@ -56,12 +57,6 @@ def test_samples_of_a_busy_machine_are_measured_again_by_the_next_load(tmp_path)
     assert evaluations(tmp_path) > 0
     while evaluations(tmp_path):
         pass
-
-
-def test_other_conditions_are_measured_and_the_first_are_not_forgotten(tmp_path):
-    evaluations(tmp_path)
-    assert evaluations(tmp_path, "that") > 0
-    assert evaluations(tmp_path) == 0
 
 
 def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
@@ -129,14 +124,11 @@ def test_a_damaged_or_foreign_file_is_measured_again_and_fixed(tmp_path, damage)
     assert evaluations(tmp_path) == 0
 
 
-def test_a_folder_that_cannot_be_written_costs_a_measurement_and_nothing_else(tmp_path):
+def test_a_file_that_cannot_be_written_or_is_a_pipe_costs_a_measurement_and_no_waiting(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    assert evaluations(tmp_path / "file") > 0
-
-
-def test_a_pipe_instead_of_the_file_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / PROFILES)
-    assert evaluations(tmp_path) > 0
+    for folder in (tmp_path / "file", tmp_path):
+        assert evaluations(folder) > 0
 
 
 def test_records_are_bounded_and_the_oldest_make_room(tmp_path, monkeypatch):
@@ -166,7 +158,7 @@ def test_more_samples_correct_the_costs_at_once_and_are_saved(tmp_path):
     assert prepared(target, None, tmp_path).costs.verify(2) == pytest.approx(0.02)
 
 
-def test_the_speed_of_a_prefill_is_saved(pair, tmp_path):
+def test_the_speeds_of_a_prefill_and_of_the_last_answer_are_saved(pair, tmp_path):
     target = model(measured(pair[0]).conditions)
     profile = prepared(target, None, tmp_path, clock=target.clock)
     profile.save()
@@ -175,19 +167,11 @@ def test_the_speed_of_a_prefill_is_saved(pair, tmp_path):
         profile.save()
         assert newest(pair[0], "verify", tmp_path).prompt_token_s == target.seconds_per_token
     assert newest(pair[1], "verify", tmp_path).prompt_token_s == 0
-
-
-def test_the_speed_of_the_last_answer_is_saved(pair, tmp_path):
-    target = model(measured(pair[0]).conditions)
-    profile = prepared(target, None, tmp_path, clock=target.clock)
     for seconds in (5.0, 3.0):
         for _ in range(9):
             profile.costs.verify.observe(1, seconds)
         profile.save()
         assert newest(pair[0], "verify", tmp_path).token_s == pytest.approx(seconds)
-
-
-ROOT = Path(__file__).parents[4]
 
 
 def measured(path: Path, settings: str = "threads=2") -> Any:

@@ -14,8 +14,6 @@ from assistant.passages.folder_index import FolderIndex, IndexProgress, update
 from models import child_process
 from models.files import disk
 
-WORKER = "assistant.passages.worker"
-
 
 def indexed(folder: Path, cache: Path) -> FolderIndex:
     """Bring the index of a folder up to date, and return it."""

@@ -55,7 +55,8 @@ def kill(pid: int | None, number: signal.Signals = signal.SIGKILL) -> None:
     os.kill(pid, number)
 
 
-def is_gone(pid: int) -> bool:
+def is_gone(pid: int | None) -> bool:
+    assert pid is not None
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -70,8 +71,19 @@ def lose_patience(engine: BlockingEngine, seconds: float = 0.5) -> None:
     engine.call(worker._inbox.put_nowait, Envelope(0))  # it looks at once
 
 
-def wait_until_gone(pid: int) -> None:
+def wait_until_gone(pid: int | None) -> None:
     until(lambda: is_gone(pid), lambda: "an orphan")
+
+
+def orphans(setup: EngineArgs, text: str = "", code: str = PARENT) -> list[int]:
+    """Kill a parent while its engine answers; return the processes that it has named."""
+    arguments = [sys.executable, "-W", "ignore", "-c", code, str(setup.target), text]
+    with subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pids = [*map(int, parent.stdout.readline().split())]
+        assert not any(map(is_gone, pids))
+        parent.kill()
+    return pids
 
 
 @needs_both
@@ -126,7 +138,6 @@ def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(setup: E
 
 def test_a_worker_that_dies_while_idle_is_replaced_in_silence(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, received):
-        assert engine.pid is not None
         kill(engine.pid)
         wait_until_gone(engine.pid)
         engine.submit(ask())
@@ -208,7 +219,6 @@ def test_a_worker_that_gives_no_sign_of_life_is_ended_and_replaced(setup: Engine
         lose_patience(engine)
         failed = received.until(Failed)
         assert "no sign of life" in failed.message
-        assert stopped is not None
         assert is_gone(stopped)
         engine.submit(ask())
         received.until(Finished)
@@ -250,7 +260,6 @@ def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: EngineArgs) -
     with running(load=setup) as (engine, _):
         pid = engine.pid
         kill(pid, signal.SIGSTOP)
-    assert pid is not None
     assert is_gone(pid)
 
 
@@ -258,17 +267,7 @@ def test_closing_does_not_wait_for_a_worker_that_is_stopped(setup: EngineArgs) -
 @pytest.mark.some(1)
 def test_no_orphan_survives_a_parent_that_is_killed(slow: EngineArgs, text: str) -> None:
     for _ in range(3 if ALL else 1):
-        parent = subprocess.Popen(
-            [sys.executable, "-c", PARENT, str(slow.target), text],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        with parent:
-            assert parent.stdout is not None
-            pid = int(parent.stdout.readline())
-            assert not is_gone(pid)
-            parent.kill()
+        (pid,) = orphans(slow, text)
         wait_until_gone(pid)
 
 
@@ -308,20 +307,9 @@ async def test_a_worker_without_a_parent_ends_amid_native_code(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death")
 def test_a_parent_whose_pipes_outlive_it_leaves_no_orphan(setup: EngineArgs) -> None:
-    code = PARENT.replace(
-        "print(", "import os; other = os.fork() or time.sleep(600); print(other, "
-    )
-    parent = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", code, str(setup.target), ""],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with parent:
-        assert parent.stdout is not None
-        other, pid = map(int, parent.stdout.readline().split())
-        parent.kill()
-        try:
-            wait_until_gone(pid)
-        finally:
-            kill(other)
+    forks = "import os; other = os.fork() or time.sleep(600); print(other, "
+    other, pid = orphans(setup, code=PARENT.replace("print(", forks))
+    try:
+        wait_until_gone(pid)
+    finally:
+        kill(other)

@@ -129,31 +129,22 @@ def test_the_answer_is_that_of_an_engine_in_this_process(setup: EngineArgs) -> N
     assert answers[0] == answers[1]
 
 
-def test_a_job_too_long_for_a_pipe_fails(
+def test_a_job_too_long_or_with_a_number_too_large_for_a_pipe_fails_alone(
     setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(load=setup) as (engine, received):
-        monkeypatch.setattr(wire, "MAX_FRAME_BYTES", 2000)
-        engine.submit(ask("x" * 2000))
-        failed = received.until(Failed)
-        assert failed.kind == "UsageError"
-        assert "too long" in failed.message
-        engine.submit(ask())
-        received.until(Finished)
-
-
-def test_a_number_too_large_for_a_pipe_fails(setup: EngineArgs) -> None:
     with running(load=setup) as (engine, received):
         engine.submit(ask(max_tokens=200))
         received.until(Decoded)
         engine.update("ars", 2**64)
         received.until(Finished)  # the answer under way is none the worse for it
-        engine.submit(ask(seed=2**64))
-        failed = received.until(Failed)
-        assert failed.kind == "UsageError"
-        assert "too large" in failed.message
-        engine.submit(ask())
-        received.until(Finished)
+        monkeypatch.setattr(wire, "MAX_FRAME_BYTES", 2000)
+        for job, reason in ((ask("x" * 2000), "too long"), (ask(seed=2**64), "too large")):
+            engine.submit(job)
+            failed = received.until(Failed)
+            assert failed.kind == "UsageError"
+            assert reason in failed.message
+            engine.submit(ask())
+            received.until(Finished)
 
 
 @pytest.mark.parametrize("name", ["models", "assistant", "msgspec", "json"])

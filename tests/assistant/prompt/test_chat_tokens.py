@@ -96,7 +96,7 @@ def test_a_prompt_begins_with_one_start_token_whatever_its_template(tmp_path, wr
 def test_a_mark_that_begins_texts_and_is_no_control_token_is_not_spelt_out_as_well():
     vocab = SimpleNamespace(
         template="\n<s>{{ messages[0].content }}", controls={}, bos=1000,
-        bos_text="<s>", eos_text="", tokenize=lambda text: [*text.encode()],
+        bos_text="<s>", eos_text="", piece=None, tokenize=lambda text: [*text.encode()],
     )  # fmt: skip
     assert ChatTokens(vocab).encode([Message("user", "<s>a")]) == [1000, *b"<s>a"]
 
@@ -110,7 +110,7 @@ def test_thought_marks_that_were_typed_said_or_returned_by_a_tool_stay_text(tmp_
     )
     words = ("<think>", "</think>") if as_tokens else ()
     with chat_of(tmp_path, template, words=words) as (vocab, chat):
-        assert chat.thinks
+        assert chat.thinking.thinks
         told = [
             Message("user", "what is <think>?"),
             Message("assistant", "Write <think>a</think> so.", (1, 2)),

@@ -63,7 +63,7 @@ R = "range(99999)"
     ids=["loops", "macro", "call"],
 )
 def test_a_template_that_never_ends_is_given_up_and_said(source, monkeypatch):
-    monkeypatch.setattr("assistant.prompt.template.LONGEST_S", 0.05)
+    monkeypatch.setattr("assistant.prompt.sandbox.LONGEST_S", 0.05)
     template = ChatTemplate(source + LOOP, CHATML)
     for _ in range(2):  # and never tried again
         assert template.render([USER]).startswith("<|im_start|>user\nWhy?")

@@ -145,8 +145,7 @@ def test_a_prompt_fits_and_keeps_the_system_prompt_and_the_question(system, turn
 
 
 def test_a_vocabulary_that_yields_no_tokens_is_refused():
-    vocab = SimpleNamespace(
-        controls={}, template=None, bos=None, bos_text="", eos_text="", tokenize=lambda text: []
-    )
+    lacks = dict.fromkeys(("template", "bos", "piece")) | {"bos_text": "", "eos_text": ""}
+    vocab = SimpleNamespace(**lacks, controls={}, tokenize=lambda text: [])
     with pytest.raises(ModelError, match="no tokens"):
         ChatTokens(vocab).encode([Message("user", "Why?")])

@@ -234,11 +234,11 @@ def chat(template, controls=("<|im_start|>", "<|im_end|>")):
 def prompt(chat, *messages, **wishes):
     """Return the text of a prompt, and the request."""
     request = Request(messages or (ASKED,), **wishes)
-    return chat.encode(request.messages, chat.variables(request)), request
+    return chat.encode(request.messages, chat.thinking.variables(request)), request
 
 
 def thoughts_of(chat, request, ids):
-    return chat.thoughts(request, chat.beginning(request, ids))
+    return chat.thinking.reader(request, chat.thinking.beginning(request, ids))
 
 
 def text(chat, ids):
@@ -282,7 +282,7 @@ def test_effort_is_told_where_the_template_takes_it_else_remarked_on():
     assert text(takes, prompt(takes, effort="high")[0]).endswith("high")
     ids, request = prompt(lacks, effort="high")
     assert ids == prompt(lacks)[0]
-    assert (takes.takes_effort, lacks.takes_effort) == (True, False)
+    assert (takes.thinking.takes_effort, lacks.thinking.takes_effort) == (True, False)
     assert [*lacks.warnings(request)]
     assert not [*takes.warnings(request)]
     assert [*chat(None).warnings(Request((ASKED,), thinking="on"))]
@@ -329,8 +329,8 @@ def test_markers_that_are_control_tokens_are_read_by_name():
         "{{ messages[0].content }}<|start|>assistant",
         ("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|other|>"),
     )
-    assert harmony.markers is HARMONY
-    read = harmony.beginning(Request((ASKED,)), []).text
+    assert harmony.thinking.markers is HARMONY
+    read = harmony.thinking.beginning(Request((ASKED,)), []).text
     assert read.of([1003]) == "<|channel|>"
     assert read.of([1004]) == ""
-    assert read.of(harmony._plain(harmony.markers.closes)) == FINAL
+    assert read.of(harmony.thinking.controls.tokenize(harmony.thinking.markers.closes)) == FINAL

@@ -292,6 +292,7 @@ def test_an_answer_is_found_by_its_calls_however_their_json_is_written() -> None
     remembered, look = AnswerTokens(), ToolCall("look", '{"at": "a", "far": 1}', "x")
     remembered.remember(finished("", (7, 8), tool_calls=(look,)))
     remembered.remember(finished("", (9,), tool_calls=(ToolCall("wait", "{}", "x"),)))
+    remembered.remember(finished("Hi.", (5,), thought="Hm."))  # which templates leave out
 
     def tokens(*calls: ToolCall, text: str = "") -> tuple[int, ...]:
         return remembered.with_tokens(Message("assistant", text, tool_calls=calls)).token_ids
@@ -299,4 +300,4 @@ def test_an_answer_is_found_by_its_calls_however_their_json_is_written() -> None
     assert tokens(ToolCall("look", '{"far":1,"at":"a"}', "y")) == (7, 8)
     assert tokens(ToolCall("wait", "{}", "y")) == (9,)
     assert tokens(ToolCall("look", '{"far":2,"at":"a"}', "x")) == ()
-    assert tokens(look, look) == tokens(look, text="So.") == tokens() == ()
+    assert tokens(look, look) == tokens(look, text="So.") == tokens(text="Hi.") == tokens() == ()

@@ -17,8 +17,9 @@ from assistant.decoding.sources.suffix import InfillSource
 from assistant.engine.control import Control
 from assistant.engine.load import load
 from assistant.engine.model_profile import ModelProfile
+from assistant.events import Stop
 from assistant.prompt.infill import FarSuffix, InfillPrompt, suffix_tokens
-from assistant.request import EngineArgs, Infill, Message, Request
+from assistant.request import Constraint, EngineArgs, Infill, Message, Request
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
 from assistant.serve.recent_answers import LastSuggestion
@@ -295,10 +296,17 @@ def test_without_infill_tokens_the_refusal_names_a_model_with_them(running: Runn
         running.client().completions.create(model="tiny", prompt="a", suffix="b")
 
 
-def test_an_answer_ends_where_it_begins_to_repeat_what_follows() -> None:
+def test_an_answer_ends_where_it_begins_to_repeat_what_follows(filling: Path) -> None:
     assert Infill("\n\n    return width\n}\n").suffix_start == "\n\n    return width\n"
     assert Infill(")\n").suffix_start == ""
-    assert Infill(")\n    return 1\n").suffix_start == ")\n    return 1\n"
+    gap = Infill(")\n    return 1\n")
+    form = Constraint("regex", r"x\)\n    return 1\ny")
+    request = Request((Message("user", "f("),), infill=gap, constraint=form, max_tokens=40)
+    with ExitStack() as opened:
+        setup = EngineArgs(filling, None, 512, threads=1, measure=False)
+        assistant, _ = load(setup, Control(), lambda _: None, opened)
+        end: Any = [*assistant.reply(request, Control("ars"))][-1]
+    assert (end.text, end.stop) == ("x", Stop.STOP_STRING)
 
 
 def test_a_key_has_little_read_again_and_a_far_suffix_stays_read(editor: Running) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any, Literal
+from unittest.mock import Mock
 
 import openai
 import pytest
@@ -174,9 +175,6 @@ def test_a_field_of_a_response_without_effect_is_named() -> None:
 
 
 def test_a_stream_of_events_that_breaks_says_so(running: Running, monkeypatch: Any) -> None:
-    def broken(*_: object) -> None:
-        raise LookupError
-
-    monkeypatch.setattr("assistant.serve.responses._usage", broken)
+    monkeypatch.setattr("assistant.serve.responses._usage", Mock(side_effect=LookupError))
     with pytest.raises(openai.APIError, match="bug in specchat: LookupError"):
         events(running)

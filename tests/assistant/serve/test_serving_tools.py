@@ -1,16 +1,21 @@
 """Tool calls over HTTP, as OpenAI's own client reads them."""
 
 import json
+import re
+import subprocess
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from shutil import which
 from typing import Any
 
 import openai
 import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from tests import tiny
+from tests import ROOT, tiny
 from tests.assistant.serve.conftest import Running, serving
 
+MANUAL = ROOT / "docs/serving.md"
 ASKED = [{"role": "user", "content": "Is it raining in Rome?"}]
 PLACES, DAYS = ["Rome", "Oslo"], [1, 2, 3]
 
@@ -179,3 +184,30 @@ def test_a_title_asked_between_two_turns_costs_the_conversation_nothing(calling:
         again = ask(calling, messages=history, max_tokens=1)
         read = done.usage.prompt_tokens + done.usage.completion_tokens
         assert again.usage.prompt_tokens_details.cached_tokens >= read - 1
+
+
+def program(language: str, port: int) -> str:
+    """Return the manual's last program in a language, for a server that listens on a port."""
+    codes = re.findall(rf"^```{language}\n(.*?)^```$", MANUAL.read_text(), re.M | re.S)
+    return str(codes[-1]).replace("8471", str(port))
+
+
+@pytest.mark.skipif(which("curl") is None, reason="needs curl")
+def test_the_request_of_the_manual_is_answered(calling: Running) -> None:
+    asked = program("sh", calling.port).replace('"messages"', '"max_tokens": 5, "messages"')
+    done = subprocess.run(["sh", "-c", asked], capture_output=True, check=True)
+    assert json.loads(done.stdout)["choices"][0]["finish_reason"] == "length"
+
+
+def test_the_agent_of_the_manual_runs(
+    calling: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model of random weights ends an argument only where its schema does."""
+    (tmp_path / "notes.txt").write_text("The 7 goes over Castle Street.")
+    monkeypatch.chdir(tmp_path)
+    known: dict[str, Any] = {}
+    agent = program("python", calling.port).replace('{"type": "string"}', '{"enum": ["notes.txt"]}')
+    agent = agent.replace("temperature=0,", "temperature=0, max_tokens=400,")
+    exec(compile(agent, str(MANUAL), "exec"), known)
+    known["client"].close()
+    assert known["messages"][2]["content"] == "The 7 goes over Castle Street."

@@ -139,12 +139,16 @@ class ScriptedSession:
         if self.running.done():
             self.running.result()
 
-    async def ask(self, text: str = "Why?", *answers: "Iterable[ToolCall] | str") -> None:
-        """Ask, and give answers: a text, or calls; each answer must be wanted."""
+    async def ask(
+        self, text: str, *answers: "Iterable[ToolCall] | str", decision: Decision | None = None
+    ) -> None:
+        """Ask, and give answers: a text, or calls, about which is decided; each must be wanted."""
         self.session.submit(text)
         await self.rest()
         for answer in answers:
             await self.answer(answer)
+        if decision:
+            await self.decide(decision)
 
     async def answer(self, answer: "Iterable[ToolCall] | str") -> None:
         await self.rest()

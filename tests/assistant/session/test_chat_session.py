@@ -21,14 +21,17 @@ def chats(tmp_path):
     theirs.close()
 
 
-async def test_a_question_is_on_disk_before_the_engine_gets_it(chats):
-    stage = ScriptedSession(store=chats[0])
+@pytest.mark.parametrize("on_disk", [True, False])
+async def test_a_question_is_on_disk_before_the_engine_gets_it_and_is_told_so(chats, on_disk):
+    stage = ScriptedSession(store=chats[0] if on_disk else Store(None))
     stage.session.submit("Why?")
-    assert [each.content for each in chats[1].path(1)] == ["Why?"]
+    assert not on_disk or [each.content for each in chats[1].path(1)] == ["Why?"]
     assert stage.requests == []
     await stage.rest()
     assert [[each.content for each in r.messages] for r in stage.requests] == [["Why?"]]
     assert [each.record.content for each in stage.emitted(Added)] == ["Why?", ""]
+    assert stage.requests[0].stored is on_disk
+    assert stage.session.requests.race("Who?").stored is False
 
 
 async def test_an_answer_is_saved_while_it_streams_with_its_trace(chats):
@@ -109,30 +112,25 @@ async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
     assert stage.stored[-1] == ("assistant", "stopped", "M")
 
 
-async def test_another_answer_is_a_sibling_with_another_seed():
+async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_never_began():
     stage = ScriptedSession(make_request=lambda: Request((), seed=7))
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.leaf
-    stage.session.answer_again(first)
-    await stage.answer("Therefore.")
-    leaf = stage.session.branch.leaf
-    assert leaf.siblings == (first.id, leaf.id)
-    assert [request.seed for request in stage.requests] == [7, 8]
-    stage.session.branch.choose(first.id)
-    assert stage.contents == ["Why?", "Because."]
-    await stage.ask("And?")
-    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
-
-
-async def test_another_answer_that_never_began_shows_the_first_again():
-    stage = ScriptedSession()
-    await stage.ask("Why?", "Because.")
-    stage.session.answer_again(stage.session.branch.leaf)
+    stage.session.answer_again(first)  # which never begins
     await stage.rest()
     stage.session.stop()
     await stage.finish("", Stop.CANCELLED)
     assert stage.contents == ["Why?", "Because."]
     assert stage.restored_inputs == []
+    stage.session.answer_again(first)
+    await stage.answer("Therefore.")
+    leaf = stage.session.branch.leaf
+    assert leaf.siblings == (first.id, leaf.id)
+    assert [request.seed for request in stage.requests] == [7, 8, 8]
+    stage.session.branch.choose(first.id)
+    assert stage.contents == ["Why?", "Because."]
+    await stage.ask("And?")
+    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
 
 
 async def test_an_edited_question_is_a_branch_unless_it_is_not_shown():
@@ -148,7 +146,7 @@ async def test_an_edited_question_is_a_branch_unless_it_is_not_shown():
     assert stage.contents == ["Who?", "Me.", "How?", "So."]
 
 
-async def test_a_deleted_message_can_be_restored_and_a_fork_is_independent():
+async def test_a_deleted_message_is_restored_a_fork_independent_and_another_that_is_none_refused():
     stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
@@ -165,6 +163,10 @@ async def test_a_deleted_message_can_be_restored_and_a_fork_is_independent():
     assert (stage.contents, path.conversation != number) == (before[:2], True)
     await stage.ask("Else?", "No.")
     assert [each.content for each in stage.store.path(number)] == before
+    shown = path.records
+    with pytest.raises(StorageError):
+        stage.session.open(999)
+    assert stage.session.branch.records == shown
 
 
 async def test_a_cut_answer_continues_where_it_ended(chats):
@@ -208,28 +210,22 @@ async def test_a_failed_continuation_leaves_the_cut_answer(fails):
     assert stage.stored[-1] == ("assistant", "stopped", "Be")
 
 
-async def test_an_answer_continues_on_a_full_disk():
+async def test_an_answer_is_saved_in_a_conversation_that_was_left_and_continues_on_a_full_disk():
     stage = ScriptedSession()
     await stage.ask("Why?")
     await stage.decode("Be")
-    await stage.finish("Be", Stop.LENGTH)
+    left = stage.session.branch.conversation
+    stage.session.open(None)
+    await stage.finish("Be", Stop.CANCELLED)
+    assert stage.roles == ""
+    assert stage.store.path(left)[-1].content == "Be"
+    assert stage.store.path(left)[-1].state == "stopped"
+    stage.session.open(left)
     fill_up(stage)
     stage.session.continue_from(stage.session.branch.leaf)
     await stage.rest()
     await stage.finish("cause.")
     assert (stage.contents, len(stage.notes)) == (["Why?", "Because."], 1)
-
-
-async def test_an_answer_to_a_conversation_that_was_left_is_saved_there():
-    stage = ScriptedSession()
-    await stage.ask("Why?")
-    await stage.decode("Bec")
-    left = stage.session.branch.conversation
-    stage.session.open(None)
-    await stage.finish("Bec", Stop.CANCELLED)
-    assert stage.roles == ""
-    assert stage.store.path(left)[-1].content == "Bec"
-    assert stage.store.path(left)[-1].state == "stopped"
 
 
 def fill_up(stage: ScriptedSession) -> None:
@@ -285,14 +281,6 @@ async def test_a_conversation_begun_before_the_store_moves_there_in_mid_answer(c
     assert stage.requests[-1].stored is False
 
 
-@pytest.mark.parametrize("on_disk", [True, False])
-async def test_the_engine_is_told_whether_a_conversation_is_on_disk(chats, on_disk):
-    stage = ScriptedSession(store=chats[0] if on_disk else Store(None))
-    await stage.ask("Why?")
-    assert stage.requests[0].stored is on_disk
-    assert stage.session.requests.race("Who?").stored is False
-
-
 async def test_the_next_request_is_known_before_it_is_sent_also_that_of_an_edited_question():
     stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
@@ -320,12 +308,3 @@ async def test_dropped_turns_and_an_incomplete_constraint_are_noted():
     left_out = "Left out to fit the context: the oldest turns (2)."
     cut = "The answer ended before its form was complete."
     assert stage.notes == [left_out, "By the way.", cut]
-
-
-async def test_a_conversation_that_cannot_be_read_leaves_the_one_on_the_screen(chats):
-    stage = ScriptedSession(store=chats[0])
-    await stage.ask("Why?", "Because.")
-    before = stage.session.branch.records
-    with pytest.raises(StorageError):
-        stage.session.open(999)
-    assert stage.session.branch.records == before

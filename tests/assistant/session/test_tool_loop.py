@@ -41,8 +41,7 @@ async def test_a_call_is_asked_about_runs_when_it_is_allowed_and_its_result_is_a
 
 @pytest.mark.parametrize("decision", ["conversation", "always"])
 async def test_a_tool_allowed_for_longer_runs_unasked_until_it_changes(stage, decision):
-    await stage.ask("Why?", [READ])
-    await stage.decide(decision)
+    await stage.ask("Why?", [READ], decision=decision)
     await stage.answer([READ, LIST])
     assert stage.box.called == ["disk__read"] * 2
     assert stage.asked == ["disk__read", "disk__list"]
@@ -53,8 +52,7 @@ async def test_a_tool_allowed_for_longer_runs_unasked_until_it_changes(stage, de
 
 
 async def test_a_read_that_was_allowed_is_not_asked_about_again_in_one_answer(stage):
-    await stage.ask("Why?", [READ])
-    await stage.decide("once")
+    await stage.ask("Why?", [READ], decision="once")
     await stage.answer([READ, LIST])
     assert stage.asked == ["disk__read", "disk__list"]
     await stage.decide("once")
@@ -78,24 +76,21 @@ async def test_while_a_call_waits_what_its_result_will_follow_is_known(stage):
 async def test_a_tool_always_allowed_is_so_in_a_conversation_that_is_not_saved():
     stage = ScriptedSession(with_tools=True, store=None)
     for decision in ("conversation", "always"):
-        await stage.ask("Why?", [READ])
-        await stage.decide(decision)
+        await stage.ask("Why?", [READ], decision=decision)
         await stage.answer("Blue.")
     await stage.ask("And?", [READ])
     assert (len(stage.asked), len(stage.box.called)) == (2, 3)
 
 
 async def test_a_refused_call_and_an_unknown_one_are_told_to_the_model(stage):
-    await stage.ask("Why?", [READ, STRANGE])
-    await stage.decide("refuse")
+    await stage.ask("Why?", [READ, STRANGE], decision="refuse")
     texts = [message.content for message in stage.requests[-1].messages[-2:]]
     assert texts == ["The user did not allow this call.", "There is no tool disk__format."]
     assert stage.box.called == []
 
 
 async def test_a_call_that_was_refused_is_not_asked_about_again_in_that_turn(stage):
-    await stage.ask("Why?", [READ])
-    await stage.decide("refuse")
+    await stage.ask("Why?", [READ], decision="refuse")
     await stage.answer([replace(READ, id="call_8")])
     assert (stage.asked, stage.box.called, stage.roles) == (["disk__read"], [], "uatata")
     assert "just refused" in stage.requests[-1].messages[-1].content
@@ -175,8 +170,7 @@ async def test_a_question_while_a_call_runs_is_answered_after_it(stage):
 
 async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
     stage = ScriptedSession(with_tools=True, rounds=2)
-    await stage.ask("Why?", [READ])
-    await stage.decide("always")
+    await stage.ask("Why?", [READ], decision="always")
     await stage.answer([LIST])
     await stage.decide("always")
     assert len(stage.requests) == 2
@@ -200,8 +194,7 @@ async def test_where_nobody_is_asked_the_last_round_is_in_words_and_has_the_tool
 
 
 async def test_a_model_that_asks_for_the_same_again_has_to_answer_in_words(stage):
-    await stage.ask("Why?", [READ])
-    await stage.decide("always")
+    await stage.ask("Why?", [READ], decision="always")
     await stage.answer([READ])
     await stage.rest()
     assert [request.tool_choice for request in stage.requests] == ["auto", "auto", "none"]
@@ -223,8 +216,7 @@ async def test_an_open_call_is_asked_about_with_its_conversation_and_never_runs_
 
 
 async def test_a_call_is_asked_about_once_more_as_a_branch(stage):
-    await stage.ask("Why?", [READ])
-    await stage.decide("always")
+    await stage.ask("Why?", [READ], decision="always")
     await stage.answer("Blue.")
     stage.session.answer_again(stage.session.branch.records[2])
     await stage.rest()
@@ -242,8 +234,7 @@ async def test_a_question_instead_of_a_decision_refuses_the_call(stage):
 
 
 async def test_calls_without_a_result_are_told_to_be_missing(stage):
-    await stage.ask("Why?", [READ, LIST])
-    await stage.decide("once")
+    await stage.ask("Why?", [READ, LIST], decision="once")
     stage.session.answer()
     await stage.rest()
     assert [m.content for m in stage.requests[-1].messages[-2:]] == ["disk__read returned", NOT_RUN]
@@ -254,8 +245,7 @@ async def test_calls_without_a_result_are_told_to_be_missing(stage):
 
 
 async def test_after_a_stop_nothing_runs_unasked_however_it_was_allowed(stage):
-    await stage.ask("Why?", [READ])
-    await stage.decide("always")
+    await stage.ask("Why?", [READ], decision="always")
     await stage.decode("Let me")
     await stage.finish("Let me", Stop.CANCELLED, calls=(LIST, READ))
     assert stage.box.called == ["disk__read"]

@@ -52,16 +52,13 @@ def test_an_option_beats_all_other_settings(monkeypatch, file, chosen, variable,
     assert given(load({"threads": option, "other": 1}, config), "threads") == [value]
 
 
-def test_words_leave_a_value_open():
-    config = config_of('threads = "auto"\nseed = "random"\nmax_tokens = "none"\ntarget = "auto"')
+def test_words_leave_a_value_open_and_folders_mean_the_persons_home():
+    text = 'threads = "auto"\nseed = "random"\nmax_tokens = "none"\ntarget = "auto"\n'
+    config = config_of(f'{text}model_folders = ["~/models"]')
     chosen = load({}, config).settings()
     assert (chosen.threads, chosen.seed, chosen.max_tokens, chosen.target) == (None,) * 4
     assert load({"draft": "none"}, config).settings().draft == "none"
-
-
-def test_folders_mean_the_persons_home():
-    config = config_of('model_folders = ["~/models"]')
-    assert load({}, config).settings().folders == (Path.home() / "models",)
+    assert chosen.folders == (Path.home() / "models",)
 
 
 # What was chosen in the program
@@ -74,16 +71,9 @@ def test_a_choice_beats_the_file_until_the_file_says_something_else():
     assert given(load({}, config_of("temperature = 1")), "temperature") == [0.4]
     assert given(load({}, config_of("temperature = 1.5")), "temperature") == [1.5]
     assert given(load({}, config_of("")), "temperature") == [0.4]  # deleted there: it says nothing
-
-
-def test_a_value_that_the_file_begins_to_set_is_the_last_word():
+    assert chosen.choose(temperature=1.0).choices == {}  # what counts anyway
     write_choices(load({}, config_of("")).choose(mode="ars").choices, {})
-    assert given(load({}, config_of('mode = "sps"')), "mode") == ["sps"]
-
-
-def test_choosing_what_counts_anyway_keeps_nothing():
-    layers = load({}, config_of("temperature = 1")).choose(temperature=0.4)
-    assert layers.choose(temperature=1.0).choices == {}
+    assert given(load({}, config_of('mode = "sps"')), "mode") == ["sps"]  # it began to say
 
 
 def test_a_choice_beats_what_was_given_for_this_run_and_is_kept(monkeypatch):
@@ -123,17 +113,14 @@ def test_a_draft_is_kept_for_the_target_it_was_chosen_for(before, target, draft,
 # The file that keeps it
 
 
-def test_the_choices_of_another_window_or_version_stay(state):
+def test_the_choices_of_another_window_or_version_stay_and_no_change_writes_nothing(state):
+    write_choices({"mode": Choice("ars", None)}, {"mode": Choice("ars", None)})
+    assert not state.exists()
     write_choices({"theme": Choice("nord", None)}, {})
     state.write_text(state.read_text()[:-1] + ', "new_key": {"value": 1}, "mode": {"value": 7}}')
     write_choices({"ctx": Choice(1024, 512)}, {"theme": Choice("nord", None)})
     assert read_choices() == ({"ctx": Choice(1024, 512)}, "")
     assert '"new_key": {"value": 1}' in state.read_text()
-
-
-def test_where_nothing_has_changed_nothing_is_written(state):
-    write_choices({"mode": Choice("ars", None)}, {"mode": Choice("ars", None)})
-    assert not state.exists()
 
 
 def test_a_name_that_is_not_utf8_is_kept():

@@ -82,7 +82,9 @@ def tree(store: Store):
 B, C = ["a", "Answer to a", "b", "Answer to b"], ["a", "Answer to a", "c", "Answer to c"]
 
 
-def test_choosing_a_message_follows_it_to_its_newest_end(store, tree):
+def test_a_message_that_is_chosen_is_followed_to_its_newest_end_and_one_dropped_goes_with_it(
+    store, tree
+):
     conversation, records = tree
     assert contents(store, conversation) == C
     store.choose(records[2].id)
@@ -90,11 +92,7 @@ def test_choosing_a_message_follows_it_to_its_newest_end(store, tree):
     store.choose(records[0].id)
     assert contents(store, conversation) == C
     assert store.path(conversation)[2].siblings == (records[2].id, records[4].id)
-
-
-def test_a_dropped_message_takes_along_what_follows_and_gives_way_to_its_sibling(store, tree):
-    conversation, records = tree
-    store.drop(records[4].id)
+    store.drop(records[4].id)  # it gives way to its sibling
     assert contents(store, conversation) == B
     assert store.path(conversation)[2].siblings == (records[2].id,)
     store.drop(records[2].id)
@@ -104,7 +102,7 @@ def test_a_dropped_message_takes_along_what_follows_and_gives_way_to_its_sibling
     assert store.summaries()[0].messages == 0
 
 
-def test_restoring_undoes_dropping(store, tree):
+def test_restoring_undoes_dropping_and_brings_back_what_is_below_a_hidden_message(store, tree):
     conversation, records = tree
     before = store.tree(conversation)
     for record in (records[4], records[1], records[0]):
@@ -113,21 +111,13 @@ def test_restoring_undoes_dropping(store, tree):
         store.restore(record.id)
     assert store.tree(conversation) == before
     assert contents(store, conversation) == C
-
-
-def test_a_message_restored_below_a_hidden_one_comes_back_with_it(store, tree):
-    conversation, records = tree
     store.drop(records[2].id)
     store.drop(records[1].id)
     store.restore(records[2].id)
     assert contents(store, conversation) == ["a"]
     store.restore(records[1].id)
     assert len(store.tree(conversation)) == 6
-
-
-def test_a_question_below_a_hidden_message_brings_it_back(store, tree):
-    conversation, records = tree
-    store.drop(records[1].id)
+    store.drop(records[1].id)  # a question below it brings it back
     ask(store, conversation, records[1].id, "d")
     assert contents(store, conversation) == ["a", "Answer to a", "d"]
     purge(store._database)

@@ -70,7 +70,7 @@ def test_any_text_can_be_kept(store, text):
     assert len(records) == 2
 
 
-def test_a_message_follows_only_one_of_its_own_conversation(store):
+def test_a_message_follows_only_one_of_its_own_conversation_and_what_is_missing_is_said_so(store):
     one, records = talk(store, "one")
     other = store.create()
     with pytest.raises(StorageError, match="another conversation"):
@@ -80,9 +80,6 @@ def test_a_message_follows_only_one_of_its_own_conversation(store):
     with pytest.raises(StorageError, match="no conversation 99"):
         ask(store, 99, None, "stray")
     assert contents(store, other) == []
-
-
-def test_a_missing_conversation_or_message_is_said_to_be_missing(store):
     for look in (store.path, store.system, store.whole, lambda id_: store.rename(id_, "x")):
         with pytest.raises(StorageError, match="no conversation 5"):
             look(5)

@@ -1,4 +1,5 @@
 import stat
+from unittest.mock import Mock
 
 import pytest
 
@@ -68,36 +69,27 @@ def test_a_dropped_message_is_deleted_for_good_with_its_unsent_text(store, path)
     assert [chat.messages for chat in store.summaries()] == [2]
 
 
-def test_one_conversation_is_removed_while_another_can_still_be_undeleted(store, path):
-    one, two = talk(store, SECRET)[0], talk(store, "two")[0]
-    store.delete(two)
-    store.remove(one)
-    assert holding(path.parent) == []
-    store.undelete(two)
-    assert [each.id for each in store.summaries()] == [two]
-
-
-def test_several_conversations_are_removed_by_one_rewrite_of_the_file(store, path, monkeypatch):
+def test_conversations_are_removed_by_one_rewrite_while_another_can_still_be_undeleted(
+    store, path, monkeypatch
+):
     """Each takes ten seconds for 500 MB."""
     gone, rewritten, vacuum = [talk(store, SECRET)[0] for _ in range(3)], [], purging._vacuum
-    kept, _ = talk(store, "stays")
+    kept, deleted = (talk(store, text)[0] for text in ("stays", "two"))
     monkeypatch.setattr(purging, "_vacuum", lambda base: rewritten.append(vacuum(base)))
+    store.delete(deleted)
     store.remove(*gone)
     store.remove()
     assert holding(path.parent) == []
     assert len(rewritten) == 1
-    assert [each.id for each in store.summaries()] == [kept]
+    store.undelete(deleted)
+    assert [each.id for each in store.summaries()] == [deleted, kept]
 
 
 def test_a_deleted_conversation_is_in_no_backup_of_a_file_that_stays(store, path, monkeypatch):
     """A full disk may have no room for that."""
     conversation, _ = talk(store, SECRET)
     store.back_up()
-
-    def fail(_):
-        raise StorageError("The disk is full.")
-
-    monkeypatch.setattr(purging, "_vacuum", fail)
+    monkeypatch.setattr(purging, "_vacuum", Mock(side_effect=StorageError("The disk is full.")))
     with pytest.raises(StorageError, match="full"):
         store.remove(conversation)
     assert not files.backup_path(path).exists()

@@ -1,5 +1,7 @@
 """KV snapshots are deleted when a conversation is deleted for good."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from assistant.store.purging import purge
@@ -54,13 +56,10 @@ def test_a_store_in_memory_leaves_them_alone(snapshot):
 def test_without_their_going_nothing_is_deleted_for_good(store, snapshot, monkeypatch):
     conversation, _ = talk(store, "Hello")
     store.delete(conversation)
+    denied = PermissionError(13, "Permission denied", str(snapshot))
     with monkeypatch.context() as broken:
-        broken.setattr(snapshots, "discard", failing)
+        broken.setattr(snapshots, "discard", Mock(side_effect=denied))
         with pytest.raises(StorageError, match=r"Nothing was deleted.*snapshots"):
             purge(store._database)
     store.undelete(conversation)
     assert len(store.path(conversation)) > 0
-
-
-def failing(place):
-    raise PermissionError(13, "Permission denied", str(place))

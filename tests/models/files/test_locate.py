@@ -182,11 +182,13 @@ def write(path: Path, file_type: int, name: str | None = "Toy 1B Instruct", **op
     return tiny.write(path, name=name, file_type=file_type, **options)
 
 
-def test_target_is_its_own_variant(tmp_path):
-    target = write(tmp_path / "here" / "target.gguf", Q4_K_M)
+def test_target_is_its_own_variant_and_words_of_packaging_make_no_other_model(tmp_path):
+    target = write(tmp_path / "here" / "target.gguf", Q4_K_M, "Toy 1B Instruct GGUF")
     write(tmp_path / "here" / "other-q4_0.gguf", Q4_0)
     for label in ("q4", "Q4_K", "q4_k_m"):
         assert variant(target, label) == target
+    wanted = write(tmp_path / "here" / "x.gguf", F16, "toy-1b-instruct-f16")
+    assert variant(target, "f16") == wanted
 
 
 @pytest.mark.parametrize(
@@ -198,12 +200,6 @@ def test_variant_is_found_in_the_same_folder_the_cache_and_the_models_folder(tmp
     wanted = write(tmp_path / path, F16)
     assert variant(target, "f16") == wanted
     assert variant(target, "F16") == wanted
-
-
-def test_words_of_packaging_in_a_name_make_no_other_model(tmp_path):
-    target = write(tmp_path / "here" / "target.gguf", Q4_K_M, "Toy 1B Instruct GGUF")
-    wanted = write(tmp_path / "here" / "x.gguf", F16, "toy-1b-instruct-f16")
-    assert variant(target, "f16") == wanted
 
 
 OTHERS = (

@@ -99,14 +99,21 @@ async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pa
         assert chat.texts == expected
 
 
-async def test_the_palette_offers_each_thing_once_and_in_words(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
+async def test_the_palette_offers_each_thing_once_in_words_and_help_begins_with_the_colours(
+    pair: Pair,
+) -> None:
+    async with open_chat(*pair, size=(80, 24)) as chat:
         commands = list(chat.app.get_system_commands(chat.app.screen))
         titles = [command.title for command in commands]
         assert len(set(titles)) == len(titles)
         assert {"Quit · Exit", "Theme", "New conversation, clear screen"} <= set(titles)
         assert not {"Keys", "Maximize"} & set(titles)
         assert {c.help for c in commands if c.title.startswith("New ")} == {"Ctrl+N"}
+        await chat.pilot.press("f1")
+        await chat.until(lambda: chat.app.screen.query("#keys"))
+        await chat.pilot.pause()
+        shown = chat.text
+        assert all(words in shown for words in COLOURS.values())
 
 
 async def test_a_user_who_types_is_not_interrupted_by_the_models(bare_machine: Path) -> None:
@@ -190,15 +197,6 @@ async def test_no_text_has_the_colour_of_its_ground(pair: Pair) -> None:
                         ground = style.bgcolor if style and segment.text.strip() else None
                         if style and ground and not ground.is_default:
                             assert style.color != ground, (theme, segment.text)
-
-
-async def test_help_begins_with_the_colours(pair: Pair) -> None:
-    async with open_chat(*pair, size=(80, 24)) as chat:
-        await chat.pilot.press("f1")
-        await chat.until(lambda: chat.app.screen.query("#keys"))
-        await chat.pilot.pause()
-        shown = chat.text
-        assert all(words in shown for words in COLOURS.values())
 
 
 async def test_a_screenshot_says_where_it_is_or_why_there_is_none(

@@ -119,17 +119,15 @@ async def test_on_macos_shift_tab_goes_to_the_messages(
     assert runpy.run_path(labels.__file__)["TO_MESSAGES"] == "Shift+Tab"
 
 
-async def test_a_screen_is_closed_once_and_what_is_below_stays(target: Path) -> None:
+async def test_a_screen_is_closed_once_and_a_page_key_before_the_palette_is_laid_out_is_no_bug(
+    target: Path,
+) -> None:
     async with open_chat(target) as chat:
         for screen in (HelpScreen(chat.screen), Palette(), ModelsScreen(chat.app.settings)):
             await chat.app.push_screen(screen)
             screen.dismiss(None)
             screen.dismiss(None)
             await chat.until(lambda: chat.app.screen is chat.screen)
-
-
-async def test_a_page_key_before_the_palette_is_laid_out_is_no_bug(target: Path) -> None:
-    async with open_chat(target) as chat:
         palette = Palette()
         await chat.app.push_screen(palette)
         rows = palette.query_one(OptionList)

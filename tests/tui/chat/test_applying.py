@@ -102,18 +102,16 @@ async def test_it_can_be_applied_after_the_next_start_while_the_file_is_there(pa
         assert "a" not in chat.footer
 
 
-async def test_a_doubt_about_a_change_is_shown_with_it(pair: Pair) -> None:
+async def test_a_doubt_about_a_change_is_shown_with_it_and_that_it_is_not_allowed_before(
+    pair: Pair,
+) -> None:
     async with open_chat(*pair, says=f"```\n{NEW[:-7]}# ... rest of the file\n```") as chat:
         await ask(chat)
         Path("file.txt").write_text(f"{OLD}more\n")
         shown = await change_shown(chat)
         assert "only a fragment" in shown
         assert "changed since it was attached" in shown
-
-
-async def test_a_file_that_must_not_be_written_is_said_before(pair: Pair) -> None:
-    async with open_chat(*pair, says=f"```\n{NEW}```") as chat:
-        await ask(chat)
+        await chat.pilot.press("escape")
         Path("file.txt").chmod(0o444)
         await chat.act("a")
         assert any("it is read-only" in text for text in chat.notices)

@@ -8,9 +8,10 @@ from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import characters
 from tui.chat.conversation.turn import Verb
-from tui.chat.inspector import Inspector, TokenPage
+from tui.chat.inspector import Inspector
 from tui.chat.panel import EXPLAINED
 from tui.chat.status import line
+from tui.chat.token_page import TokenPage
 from tui.text.text_view import TextView
 
 
@@ -139,7 +140,10 @@ async def found(chat: Chat, record: StoredMessage, text: str) -> None:
     await chat.until(lambda: view.region.contains_region(turn.region))
 
 
-async def test_y_copies_one_block_after_another(
+LARGE, SMALL = "```\na large\nblock\n```\n", "```\nsmall\n```\n"
+
+
+async def test_y_copies_blocks_in_turn_first_the_largest_or_after_scrolling_a_visible_one(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.app.clipboard.TOOLS", ())
@@ -158,13 +162,6 @@ async def test_y_copies_one_block_after_another(
         await copied(chat, code)
         await chat.pilot.press("y")
         await copied(chat, "three")
-
-
-LARGE, SMALL = "```\na large\nblock\n```\n", "```\nsmall\n```\n"
-
-
-async def test_y_copies_the_largest_block_or_after_scrolling_a_visible_one(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
         chat.screen.open(kept(chat, "One", LARGE + "long\n\n" * 99 + SMALL))
         await chat.act("y")
         await copied(chat, "a large\nblock")

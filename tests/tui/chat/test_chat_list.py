@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from textual import on
@@ -151,9 +152,7 @@ async def test_a_title_is_changed_and_escape_keeps_it(store: Store) -> None:
 
 
 async def test_pinned_conversation_stands_first_and_keeps_the_cursor(store, monkeypatch) -> None:
-    def fail(*_: object) -> None:
-        raise StorageError("The disk is full. Free some space.")
-
+    full = StorageError("The disk is full. Free some space.")
     async with listed(store) as page:
         await page.press("down", "down", "ctrl+b")
         assert page.titles[0] == "Lentil soup"
@@ -161,7 +160,7 @@ async def test_pinned_conversation_stands_first_and_keeps_the_cursor(store, monk
         await page.press("ctrl+b")
         assert page.titles == list(reversed(TITLES))
         assert page.rows.cursor == 2
-        monkeypatch.setattr(store, "pin", fail)
+        monkeypatch.setattr(store, "pin", Mock(side_effect=full))
         await page.press("ctrl+b")
         assert page.notices == ["The disk is full. Free some space."]
         assert page.titles == list(reversed(TITLES))

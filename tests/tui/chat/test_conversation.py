@@ -3,6 +3,7 @@
 import asyncio
 import re
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -199,11 +200,8 @@ async def test_turns_on_their_way_when_another_conversation_is_opened_stay_away(
 
 
 async def test_an_answer_whose_rounds_cannot_be_read_is_shown_without_colours() -> None:
-    def damaged(_: int) -> Trace:
-        raise StorageError("chats.db is damaged.")
-
     async with open_page() as page:
-        page.view.trace = damaged
+        page.view.trace = Mock(side_effect=StorageError("chats.db is damaged."))
         page.view.open([question(1), answer(2)])
         await page.settle()
         assert "Because." in page.text

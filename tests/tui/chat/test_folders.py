@@ -187,7 +187,9 @@ def _words(panel: FiguresPanel) -> str:
     return " ".join(line.plain.strip() for line in panel._shown)
 
 
-async def test_sources_are_the_same_when_a_conversation_is_opened_again(pair: Pair) -> None:
+async def test_sources_stay_when_a_conversation_is_opened_again_until_its_question_is_changed(
+    pair: Pair,
+) -> None:
     async with open_chat(*pair, says="In Lima [1].") as chat:
         await ask(chat)
         shown, number = chat.shown(".footnote"), chat.path.conversation
@@ -196,6 +198,12 @@ async def test_sources_are_the_same_when_a_conversation_is_opened_again(pair: Pa
         chat.screen.open(number)
         await chat.until(lambda: chat.shown(".footnote") == shown)
         assert any("[1] notes/air.md:" in text for text in chat.shown(".chips"))
+        await chat.press("ctrl+up", "up", "e")
+        await chat.until(lambda: chat.prompt.text == "Where are zeppelins moored?")
+        assert chat.prompt.attachments == (NOTES,)
+        await chat.ask("When does iron rust?")
+        found = chat.path.records[-2].attachments[1:]
+        assert [each.name for each in found] == ["notes/old/rust.txt"]
 
 
 async def test_a_question_without_passages_is_noted_also_when_reopened(pair: Pair) -> None:
@@ -231,17 +239,6 @@ async def test_an_answer_without_sources_has_no_key_for_them(pair: Pair) -> None
     async with open_chat(*pair, asked=["Why?"], says="Nobody knows [1].") as chat:
         (answer,) = chat.screen.query(Answer)
         assert not answer.offers("sources")
-
-
-async def test_a_question_that_is_changed_is_looked_up_again(pair: Pair, notes: Path) -> None:
-    async with open_chat(*pair, says="Yes [1].") as chat:
-        await ask(chat)
-        await chat.press("ctrl+up", "up", "e")
-        await chat.until(lambda: chat.prompt.text == "Where are zeppelins moored?")
-        assert chat.prompt.attachments == (NOTES,)
-        await chat.ask("When does iron rust?")
-        found = chat.path.records[-2].attachments[1:]
-        assert [each.name for each in found] == ["notes/old/rust.txt"]
 
 
 async def test_passages_that_fit_are_prefilled_while_the_question_is_typed(pair: Pair) -> None:

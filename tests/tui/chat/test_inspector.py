@@ -19,8 +19,9 @@ from assistant.events import Alternative, Event, Origin, RejectedToken, Step, To
 from assistant.store.values import Attachment
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.inspector import EMPTY, Inspector, TokenLayout, TokenPage, source_of
+from tui.chat.inspector import EMPTY, Inspector, source_of
 from tui.chat.token_facts import entries, facts, probability
+from tui.chat.token_page import TokenLayout, TokenPage
 
 ROWS = (Alternative(7, " cat", 0.412), Alternative(8, "\n", 0.3))
 KEPT = Token(5, " the", Origin.DRAFT, "model", 0.91, 0.83, 0, 0.412, ROWS, ROWS)

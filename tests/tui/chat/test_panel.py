@@ -154,13 +154,10 @@ def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decod
     assert len(lines(PanelFigures(last, [1.0] * 20, 8192), 37, 17)) <= 17
 
 
-def test_shares_add_up_to_the_width() -> None:
+def test_shares_add_up_to_the_width_and_bars_show_anything_above_nothing() -> None:
     assert shares([1, 1, 1], 10) == (3, 4, 3)
     assert shares([0, 0], 10) == (0, 0)
     assert sum(shares([0.51, 0.47, 0.02], 37)) == 37
-
-
-def test_bars_show_anything_above_nothing() -> None:
     assert (bar(0, 10), bar(0.001, 10), bar(0.5, 10), bar(2, 3)) == ("", "╸", "━━━━━", "━━━")
     assert sparkline([0, 5, 10]) == "▁▅█"
     assert sparkline([]) == ""

@@ -177,7 +177,7 @@ def test_state_that_is_invalid_is_empty(state: str) -> None:
     assert from_json(state) == (Unsent(""), ())
 
 
-async def test_a_failed_prompt_is_given_back_unless_another_was_begun() -> None:
+async def test_a_failed_prompt_is_given_back_unless_another_was_begun_a_book_as_a_file() -> None:
     async with at_the_prompt() as typist:
         await typist.paste("long " * 1000)
         attachments = typist.prompt.attachments
@@ -186,10 +186,7 @@ async def test_a_failed_prompt_is_given_back_unless_another_was_begun() -> None:
         assert typist.prompt.restore_input("why?", attachments)
         assert (typist.prompt.text, typist.prompt.attachments) == ("why?", attachments)
         assert not typist.prompt.restore_input("other")
-
-
-async def test_book_given_back_becomes_an_attachment_that_stays_quick_to_edit() -> None:
-    async with at_the_prompt() as typist:
+        typist.prompt.drop()
         book = "".join(random.Random(1).choices("abc \n", k=100_000))
         assert typist.prompt.restore_input(book)
         assert typist.prompt.text == ""

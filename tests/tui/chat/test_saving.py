@@ -45,17 +45,9 @@ async def test_a_store_that_comes_after_the_end_is_closed(pair: Pair, tmp_path: 
         store.newest()
 
 
-async def test_quitting_in_the_middle_of_an_answer_keeps_it(pair: Pair) -> None:
-    async with open_chat(*pair, hold=(Decoded, 6), asking="Tell me") as chat:
-        await chat.until(lambda: chat.screen.conversation.turns[-1].text)
-        seen = chat.screen.conversation.turns[-1].text
-        await chat.pilot.press("ctrl+q")
-    async with open_chat(*pair) as chat:
-        question, answer = chat.path.records
-        assert (question.content, answer.content, answer.state) == ("Tell me", seen, "stopped")
-
-
-async def test_an_answer_and_what_is_typed_are_kept_meanwhile(pair: Pair) -> None:
+async def test_an_answer_and_what_is_typed_are_kept_meanwhile_and_when_one_quits(
+    pair: Pair,
+) -> None:
     async with open_chat(*pair, hold=(Decoded, 8), asking="Stream") as chat:
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
         seen = chat.screen.conversation.turns[-1].text
@@ -67,7 +59,10 @@ async def test_an_answer_and_what_is_typed_are_kept_meanwhile(pair: Pair) -> Non
         await chat.until(lambda: "more" in (other.recall(unsent(summary.id, None)) or ""))
         assert other.recall("open") == str(summary.id)
         other.close()
-        await chat.end()
+        await chat.pilot.press("ctrl+q")
+    async with open_chat(*pair) as chat:
+        question, answer = chat.path.records
+        assert (question.content, answer.content, answer.state) == ("Stream", seen, "stopped")
 
 
 async def test_nothing_is_written_when_nothing_is_to_be_kept(pair: Pair, home: Path) -> None:

@@ -25,7 +25,9 @@ async def test_every_key_of_the_footer_is_seen_whole(pair: Pair) -> None:
                 assert {"Copy", "Back", "Help"} <= {*chat.footer.values()}
 
 
-async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair) -> None:
+async def test_a_conversation_keeps_the_width_of_a_narrow_screen_or_one_that_becomes_narrow(
+    pair: Pair,
+) -> None:
     async with open_chat(*pair, size=(60, 20), asked=("One",)) as chat:
         body, view = chat.screen.query_one("#body"), chat.screen.conversation
         assert view.outer_size.width == 60
@@ -36,10 +38,7 @@ async def test_on_a_narrow_screen_the_conversation_keeps_its_width(pair: Pair) -
             await chat.press("escape")
             assert not side.display
             assert chat.screen.focused is chat.prompt.editor
-
-
-async def test_a_screen_that_becomes_narrow_shows_the_conversation(pair: Pair) -> None:
-    async with open_chat(*pair, size=(130, 30), asked=("One",)) as chat:
+        await chat.pilot.resize_terminal(130, 30)
         await chat.pilot.press("f3", "f2", "escape")
         await chat.pilot.resize_terminal(60, 20)
         await chat.until(lambda: not chat.screen.covered)
@@ -90,17 +89,13 @@ async def test_the_typed_text_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> 
             assert chat.prompt.region.height == 3
 
 
-async def test_a_list_that_is_hidden_leaves_the_keys_to_the_prompt(pair: Pair) -> None:
+async def test_a_list_that_is_hidden_and_a_footer_that_is_gone_leave_keys_alone(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
         await chat.press("f2")
         await chat.until(lambda: chat.screen.chats.rows.chosen)
         await chat.press("slash", "f2", *"rx", "enter")
         await chat.until(lambda: "rx" in chat.texts)
         assert [each.title for each in chat.store.summaries()] == ["One"]
-
-
-async def test_keys_of_a_screen_that_is_closed_are_left_alone(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
         line = chat.screen.query_one(KeyLine)
         line.bindings_changed(chat.screen)
         await line.remove()

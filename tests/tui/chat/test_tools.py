@@ -82,18 +82,14 @@ async def test_a_call_is_shown_runs_when_allowed_and_its_result_is_answered(endl
         assert [each.title for each in chat.store.summaries("zeppelin")] == ["Why?"]
 
 
-async def test_the_first_line_of_a_call_is_visible_on_a_small_screen(endless: Path) -> None:
+async def test_a_small_screen_shows_the_first_line_of_a_call_and_leaves_a_reader_above_it_alone(
+    endless: Path,
+) -> None:
     async with open_calling(endless, size=(30, 10)) as chat:
         turn = await chat.call((READ,))
         view = chat.screen.conversation
         await chat.until(lambda: turn.region.height > view.region.height)
         await chat.until(lambda: view.region.y <= turn.region.y < view.region.bottom)
-
-
-async def test_a_size_that_changes_leaves_a_reader_above_a_call_alone(endless: Path) -> None:
-    async with open_calling(endless, size=(30, 10)) as chat:
-        await chat.call((READ,))
-        view = chat.screen.conversation
         await chat.until(lambda: view.scroll_y > 0)
         chat.prompt.focus()
         await chat.press("ctrl+home")

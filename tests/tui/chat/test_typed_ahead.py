@@ -29,8 +29,10 @@ async def test_letters_typed_at_once_go_to_what_a_key_opens(keys: str, pair: Pai
         assert (chat.prompt.text == "Dear ") == (keys != "f7")
 
 
-async def test_a_title_is_typed_at_once(pair: Pair) -> None:
+async def test_a_title_is_typed_at_once_and_a_slash_within_a_text_is_a_slash(pair: Pair) -> None:
     async with open_chat(*pair, asked=("One",)) as chat:
+        await chat.press(*"1/2")
+        assert chat.prompt.text == "1/2"
         await chat.press("f2")
         await chat.until(lambda: chat.screen.chats.rows.chosen)
         chat.at_once("ctrl+r", *"lamp", "enter")
@@ -58,9 +60,3 @@ async def test_a_slash_in_an_empty_prompt_finds_commands_by_their_usual_names(
         chat.at_once("/", *typed)
         await chat.until(lambda: first_command(chat.app).startswith(title))
         assert chat.prompt.text == ""
-
-
-async def test_a_slash_within_a_text_is_a_slash(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
-        await chat.press(*"1/2")
-        assert chat.prompt.text == "1/2"

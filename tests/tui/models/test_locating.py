@@ -51,7 +51,9 @@ def test_answers_are_recalled_if_saved_and_learnt(target: Path, save: bool, lear
     assert setup.recalls == (save and learn)
 
 
-def test_without_the_usual_model_one_hears_of_both_ways(bare_machine: Path, target: Path) -> None:
+def test_without_the_usual_model_one_hears_of_both_ways_and_of_a_missing_one_alone(
+    bare_machine: Path, target: Path
+) -> None:
     with pytest.raises(ModelMissing) as nothing_here:
         Settings().setup()
     with pytest.raises(ModelMissing) as some_here:
@@ -60,9 +62,6 @@ def test_without_the_usual_model_one_hears_of_both_ways(bare_machine: Path, targ
     assert "--target" not in str(nothing_here.value)
     assert f"name one, as in --target {target.parent}" in str(some_here.value)
     assert "models pull default" in str(some_here.value)
-
-
-def test_the_error_of_a_missing_model_names_it_alone(bare_machine: Path, target: Path) -> None:
     with pytest.raises(ModelMissing) as missing:
         Settings(target="smollm2-135m", folders=(target.parent,)).setup()
     assert "others are" not in str(missing.value)

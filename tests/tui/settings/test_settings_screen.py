@@ -147,14 +147,6 @@ async def test_a_wrong_value_stays_in_its_field_with_the_reason(path):
         assert (page.app.screen, page.used) == (page.screen, [])
 
 
-async def test_an_emptied_value_goes_back_to_what_the_file_says(path):
-    async with opened(temperature=0.3) as page:
-        assert "Given by --temperature for this run" in explained(page.screen.now, "temperature")[0]
-        await page.type("temperature", "")
-        await page.press("delete", "enter")
-        assert page.value("temperature") == 1.5
-
-
 async def test_keys_that_are_typed_fast_all_arrive_in_their_order(path):
     async with opened() as page:
         page.at_once("down", "enter", *"tame", "enter")
@@ -168,29 +160,29 @@ async def test_keys_that_are_typed_fast_all_arrive_in_their_order(path):
         assert page.value("mode") == "ars"  # 44 chose nothing, Enter the one after "sps"
 
 
-async def test_a_text_of_several_lines_is_typed(path):
-    async with opened() as page:
+async def test_a_text_of_several_lines_is_typed_and_an_emptied_value_is_that_of_the_file(path):
+    async with opened(temperature=0.3) as page:
         await page.type("system", "Hi")
         await page.press("ctrl+j", *"you", "enter")
         assert page.value("system") == "Hi\nyou"
         assert page.row("system").split()[2:5] == ["Hi", "⏎", "you"]
+        assert "Given by --temperature for this run" in explained(page.screen.now, "temperature")[0]
+        await page.type("temperature", "")
+        await page.press("delete", "enter")
+        assert page.value("temperature") == 1.5
         await page.type("temperature", "1")
         await page.press("ctrl+j", "enter")
         assert page.value("temperature") == 1
 
 
-async def test_the_system_prompt_of_the_file_can_be_emptied_and_brought_back(path):
-    path.write_text('system = "mine"\n')
+async def test_the_system_prompt_of_the_file_is_emptied_and_arrows_choose_among_a_few_values(path):
+    path.write_text('system = "mine"\nmode = "sps"\n')
     async with opened() as page:
         await page.type("system", "")
         await page.press("backspace", "enter")
         assert page.value("system") == ""
         await page.press("backspace")
         assert page.value("system") == "mine"
-
-
-async def test_arrows_choose_among_a_few_values(path):
-    async with opened() as page:
         await page.go("mode")
         await page.press("right")
         assert page.value("mode") == "ars"
@@ -221,7 +213,9 @@ async def test_the_file_is_edited_and_what_it_says_then_counts(path, editor):
     assert "# warm" in path.read_text()
 
 
-async def test_an_error_in_the_edited_file_is_shown_until_it_is_right(path, editor):
+async def test_an_error_in_the_edited_file_or_of_the_editor_is_shown_until_it_is_right(
+    path, editor
+):
     editor('echo "temperature = 300\ntemprature = 1" > "$2"')
     async with opened() as page:
         await page.press("e")
@@ -233,6 +227,10 @@ async def test_an_error_in_the_edited_file_is_shown_until_it_is_right(path, edit
         hint = 'there is no key "temprature"; did you mean "temperature"?'
         assert page.notices == [f"{path}: {hint}"]
         assert page.value("temperature") == 0.7
+        editor('echo "top_k = 3" > "$2"; exit 3')
+        await page.press("e")
+        assert "Editing failed" in page.notices[-1]
+        assert page.value("top_k") == 3
 
 
 async def test_an_old_warning_about_the_file_is_shown_on_no_screen(path, editor):
@@ -248,14 +246,6 @@ async def test_an_old_warning_about_the_file_is_shown_on_no_screen(path, editor)
         await pilot.press("e")
         await pilot.pause()
         assert not below.query("Toast")
-
-
-async def test_an_editor_that_fails_is_said_and_what_it_saved_counts(path, editor):
-    editor('echo "top_k = 3" > "$2"; exit 3')
-    async with opened() as page:
-        await page.press("e")
-        assert "Editing failed" in page.notices[0]
-        assert page.value("top_k") == 3
 
 
 async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path):
@@ -341,16 +331,14 @@ async def test_a_change_is_kept_and_a_theme_from_the_palette_too(pair: Pair) -> 
     assert read_choices()[0] == chosen | {"ghosts": Choice(True, None)}
 
 
-async def test_a_context_that_is_larger_than_the_models_is_said_to_be_that(pair: Pair) -> None:
-    async with open_chat(*pair) as chat:
+async def test_a_change_is_said_that_is_larger_than_the_model_or_cannot_be_kept_and_counts(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_chat(*pair, learn=False) as chat:  # which cannot be kept either, and says so
         await chat.press("f6")
         chat.app._use_layers(chat.app.layers.choose(ctx=999_999))
         notice = "The context is 1,024 tokens, not 999,999: target has no more."
         await chat.until(lambda: notice in chat.notices and notice in chat.shown(".note"))
-
-
-async def test_a_change_that_cannot_be_kept_counts_and_is_said(pair: Pair, monkeypatch) -> None:
-    async with open_chat(*pair, learn=False) as chat:  # which cannot be kept either, and says so
         (Path(os.environ["SPECCHAT_HOME"]) / "file").touch()
         monkeypatch.setenv("SPECCHAT_HOME", os.environ["SPECCHAT_HOME"] + "/file")
         chat.app._use_layers(chat.app.layers.choose(ghosts=True))

@@ -21,7 +21,7 @@ def stored_texts(home) -> list[list[str]]:
     return [[message.content for message in path] for path in paths]
 
 
-def test_a_conversation_is_begun_and_continued(target, home):
+def test_a_conversation_is_begun_and_continued_also_by_a_question_that_is_not_saved(target, home):
     code, out, err = ask(target, *FEW, "--chat", "new", "--system", "Be brief.", "First?")
     assert (code, err) == (0, "")
     report = json.loads(ask(target, *FEW, "--chat", "last", "--json", "Second?")[1])
@@ -36,13 +36,9 @@ def test_a_conversation_is_begun_and_continued(target, home):
         assert len(store.trace(answer.id)) == answer.stats.generated_tokens == 5
         assert (answer.stop, answer.state) == ("length", "stopped")
         assert store.system(1) == "Be brief."
-
-
-def test_a_question_that_is_not_saved_knows_the_conversation_anyway(target, home):
-    ask(target, *FEW, "--chat", "new", "First?")
     before = stored_texts(home)
-    _, printed, _ = ask(target, *FEW, "--chat", "1", "--no-save", "--json", "Second?")
-    assert json.loads(printed)["stats"]["prompt_tokens"] > len("First?Second?") + 5
+    _, printed, _ = ask(target, *FEW, "--chat", "1", "--no-save", "--json", "Third?")
+    assert json.loads(printed)["stats"]["prompt_tokens"] > len("First?Second?Third?") + 5
     assert stored_texts(home) == before
 
 

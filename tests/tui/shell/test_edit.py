@@ -6,6 +6,7 @@ import sys
 from contextlib import closing
 from itertools import chain, repeat
 from pathlib import Path
+from unittest.mock import Mock
 
 import click
 import pytest
@@ -137,15 +138,9 @@ def test_an_editor_that_fails_is_named_below_the_change(edit, monkeypatch):
     assert done.stderr.index("+line nine") < done.stderr.index("No editor.")
 
 
-class Screen(io.TextIOWrapper):
-    """Standard output that is a terminal."""
-
-    def isatty(self):
-        return True
-
-
 def test_nothing_that_is_printed_commands_a_terminal(monkeypatch):
-    monkeypatch.setattr(sys, "stdout", Screen(shown := io.BytesIO()))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown := io.BytesIO()))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     put(b"-\x1b[31m\xff\n")
     assert shown.getvalue().decode() == "-␛[31m�\n"
 
@@ -246,14 +241,11 @@ def test_a_broken_edit_is_reported_first_and_written_unasked_only_by_force(edit,
     assert Path("a.py").read_text() == answer.rstrip("\n") + "\nLAST = 1\n"
 
 
-def test_the_end_of_a_part_that_is_left_out_unasked_is_not_written_unasked(edit):
+def test_an_end_left_out_unasked_is_not_written_of_a_part_and_put_back_of_a_file(edit):
     named = ("file.txt:3-9", "spell them", "--yes")
     done = edit(*named, answers=["line two\nline 3\nline 4"], code=1)
     assert "It leaves out lines 6 to 9." in str(done.exception)
     assert Path("file.txt").read_text() == OLD
-
-
-def test_the_end_of_a_file_that_is_left_out_unasked_is_put_back(edit):
     done = edit("file.txt", "spell 9", "--yes", answers=[NEW[: NEW.index("line 15")], ""])
     assert "Kept: lines 16 to 20, which it left out unasked." in done.stderr
     assert Path("file.txt").read_text() == f"{NEW}\n"
@@ -297,13 +289,6 @@ def test_to_insist_where_somebody_is_asked_is_a_usage_error(edit):
     assert not edit.requests
 
 
-def test_each_of_several_files_is_decided_on_its_own(edit):
-    Path("other.txt").write_text(OLD)
-    edit("file.txt", "other.txt", "spell 9", answers=[NEW, NEW], keys="ny")
-    assert Path("file.txt").read_text() == OLD
-    assert Path("other.txt").read_text() == f"{NEW}\n"
-
-
 PARTS = OLD.replace("line 2\n", "two\n2\n").replace("line 9\n", "nine\n")
 
 
@@ -345,7 +330,11 @@ def test_parts_above_what_was_changed_in_the_editor_are_not_guessed(edit, editor
     assert Path("file.txt").read_text() == "first\n" + OLD.replace("line 9\n", "nine\n")
 
 
-def test_a_fragment_keeps_no_other_file_from_being_written(edit):
+def test_each_of_several_files_is_decided_on_its_own_whether_one_is_a_fragment_or_refused(edit):
+    Path("other.txt").write_text(OLD)
+    edit("file.txt", "other.txt", "spell 9", answers=[NEW, NEW], keys="ny")
+    assert Path("file.txt").read_text() == OLD
+    assert Path("other.txt").read_text() == f"{NEW}\n"
     Path("other.txt").write_text(OLD)
     done = edit("file.txt", "other.txt", "spell 9", "--yes", answers=["", NEW], code=1)
     assert str(done.exception) == (
@@ -435,10 +424,7 @@ def test_a_check_that_removes_the_folder_and_fails_loses_no_version(edit, tmp_pa
 
 @pytest.mark.parametrize("keys", ["", "y"])
 def test_a_check_that_is_stopped_has_failed(edit, monkeypatch, keys):
-    def stopped(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(subprocess, "run", stopped)
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=KeyboardInterrupt))
     yes = [] if keys else ["--yes"]
     edit("file.txt", "spell 9", *yes, "--check", "sleep 99", keys=keys, stdin="y\n", code=1)
     assert Path("file.txt").read_text() == OLD
@@ -470,14 +456,9 @@ def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edi
 
 
 def test_a_new_version_that_no_place_takes_is_lost_with_the_reason(edit, monkeypatch):
-    def full(*arguments):
-        raise FileNotFoundError(2, "no room")
-
-    def refuse(*arguments):
-        raise StorageError("Refused.")
-
-    monkeypatch.setattr(module.tempfile, "mkdtemp", full)
-    monkeypatch.setattr(module.kept_versions, "write", refuse)
+    full, refused = FileNotFoundError(2, "no room"), StorageError("Refused.")
+    monkeypatch.setattr(module.tempfile, "mkdtemp", Mock(side_effect=full))
+    monkeypatch.setattr(module.kept_versions, "write", Mock(side_effect=refused))
     (message,) = edit("file.txt", "spell 9", "--yes", code=1).exception.args
     assert message == "Refused. The new version cannot be kept elsewhere either (no room)."
 

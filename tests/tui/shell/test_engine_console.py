@@ -62,8 +62,12 @@ def press(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ctrl_c_raises_where_there_is_nothing_to_keep(console: EngineConsole) -> None:
+def test_ctrl_c_raises_where_there_is_nothing_to_keep_and_is_what_it_was_afterwards(
+    console: EngineConsole,
+) -> None:
+    before = signal.getsignal(signal.SIGINT)
     with console.shown():
+        assert signal.getsignal(signal.SIGINT) != before
         engine = at_work(console, DONE)
         with pytest.raises(KeyboardInterrupt):
             press()
@@ -72,6 +76,7 @@ def test_ctrl_c_raises_where_there_is_nothing_to_keep(console: EngineConsole) ->
     assert raised.type is not Stopped
     assert not console.interrupted
     assert engine.closed
+    assert signal.getsignal(signal.SIGINT) == before
 
 
 def test_ctrl_c_stops_the_engine_and_a_second_one_does_not_wait(console: EngineConsole) -> None:
@@ -110,13 +115,6 @@ def test_models_are_called_what_the_chat_calls_them(console: EngineConsole, monk
     assert printed == ["loading Qwen2.5 Coder 1.5B: 50%", "preparing Qwen2.5 Coder 1.5B"]
 
 
-def test_ctrl_c_is_what_it_was_afterwards(console: EngineConsole) -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with console.shown():
-        assert signal.getsignal(signal.SIGINT) != before
-    assert signal.getsignal(signal.SIGINT) == before
-
-
 @pytest.mark.parametrize(("error", "reports"), [(asyncio.CancelledError, 0), (OSError, 1)])
 def test_a_process_whose_start_is_cancelled_is_nothing_to_report(
     console: EngineConsole,
@@ -137,6 +135,7 @@ def test_ctrl_z_while_the_console_writes_is_no_error() -> None:
     """The signal is handled within the write of a buffer, which no other write may enter."""
     script = """
 import io, os, signal, sys
+from tui.app.signals import handled
 from tui.shell.engine_console import EngineConsole
 
 class Interrupted(io.RawIOBase):
@@ -152,7 +151,7 @@ os.environ["TERM"] = "xterm"
 sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted()), write_through=True)
 sys.stdin.isatty = lambda: True
 console = EngineConsole("waiting")
-with console._handle_signals():
+with handled({signal.SIGTSTP: console._pause}):
     console.console.show_cursor(False)
 print("written")
 """

@@ -176,4 +176,4 @@ def test_an_editor_is_set_up_with_the_lines_that_are_printed(target):
 @pytest.mark.parametrize("name", EDITORS)
 def test_the_manual_has_the_lines_for_each_editor(name):
     lines = lines_for(name, "http://127.0.0.1:8471", "qwen2.5-coder-1.5b")
-    assert f"```\n{lines}\n```" in (ROOT / "docs" / "using.md").read_text("utf-8")
+    assert f"```\n{lines}\n```" in (ROOT / "docs" / "serving.md").read_text("utf-8")

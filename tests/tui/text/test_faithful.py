@@ -2,6 +2,8 @@
 
 import itertools
 
+import pytest
+
 from tests.tui.chat.turns import Shown, answer, open_page
 from tui.text.text_view import TextView
 
@@ -55,23 +57,17 @@ def rows(page: Shown) -> list[str]:
     return [row for row in (line[words.x :].rstrip() for line in lines) if row]
 
 
-async def test_a_text_without_formatting_is_on_the_screen_as_it_was_written() -> None:
-    wrong = {}
-    async with open_page(size=(100, 24)) as page:
-        for id, text in enumerate(VERBATIM, 2):
-            await page.open([answer(id, text)])
-            lines = [line.rstrip() for line in text.expandtabs().split("\n") if line]
-            if rows(page) != lines:
-                wrong[text] = rows(page)
-    assert not wrong
+AS_WRITTEN = {text: text.expandtabs() for text in VERBATIM}
 
 
-async def test_formatting_takes_nothing_but_its_own_marks() -> None:
+@pytest.mark.parametrize("texts", [AS_WRITTEN, FORMATTED], ids=["as written", "formatted"])
+async def test_formatting_takes_nothing_but_its_own_marks(texts: dict[str, str]) -> None:
     wrong = {}
     async with open_page(size=(100, 24)) as page:
-        for id, (text, shown) in enumerate(FORMATTED.items(), 2):
+        for id, (text, shown) in enumerate(texts.items(), 2):
             await page.open([answer(id, text)])
-            if [row.strip() for row in rows(page)] != shown.split("\n"):
+            found = [row.strip() if texts is FORMATTED else row for row in rows(page)]
+            if found != [line.rstrip() for line in shown.split("\n") if line]:
                 wrong[text] = rows(page)
     assert not wrong
 

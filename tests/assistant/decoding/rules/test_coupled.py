@@ -25,7 +25,6 @@ from tests.exact.toy_sources import Parrot, modelled
 
 LENGTH = 24
 ROW = Row(np.array([3, 17, 99, 4_000, 150_000]), np.array([0.5, 0.25, 0.15, 0.07, 0.03]))
-OTHER = Row(np.array([3, 17, 99, 120_000]), np.array([0.2, 0.4, 0.1, 0.3]))
 
 
 def tempered(temperature):
