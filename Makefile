@@ -13,6 +13,10 @@ BIN := .venv/bin
 
 .PHONY: chat llama native wheel test test-all test-clients attack check lint types clean ready-to-test
 
+# They would lead Python and pip past .venv.
+unexport PYTHONHOME PYTHONWARNINGS PIP_TARGET PIP_PREFIX
+export PIP_USER = 0
+
 define set_up
 	@command -v $(PYTHON) >/dev/null || { \
 		echo "specchat needs Python 3.11 or newer, and there is no $(PYTHON). Install it as your"; \

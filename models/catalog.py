@@ -44,8 +44,8 @@ class GGUF:
 
     @property
     def weights(self) -> str:
-        """Its quantisation, by its file's name."""
-        return re.split(r"[.-]", self.file)[-2].upper()
+        """Its quantisation, by its file's name, or by the label that stands for the file."""
+        return re.split(r"[.-]", self.file.upper().removesuffix(".GGUF"))[-1]
 
     @property
     def tested(self) -> bool:

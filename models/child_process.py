@@ -3,6 +3,7 @@
 import ctypes
 import os
 import resource
+import runpy
 import signal
 import subprocess
 import sys
@@ -103,3 +104,8 @@ def forbid_connections() -> bool:
         return bool(libc.syscall(_RESTRICT_SELF, ruleset, 0) == 0)
     finally:
         os.close(ruleset)
+
+
+if __name__ == "__main__":  # another module, which is to die with its parent
+    die_with(os.getppid())
+    runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)

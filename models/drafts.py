@@ -204,7 +204,7 @@ def _without_draft(target: ModelFile, serves: bool) -> str:
     header = target.header
     if header and header.unusable_reason:
         return f"No model can guess for {target.name}: it is {header.unusable_reason}."
-    sentence = f"No model on this machine can guess for {target.name}."
+    sentence = f"No smaller model here has the vocabulary of {target.name}."
     if serves:
         sentence = f"No model here is small enough to gain anything by guessing for {target.name}."
     if listed := listed_draft(target):

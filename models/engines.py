@@ -19,7 +19,12 @@ class Package(NamedTuple):
     @property
     def command(self) -> str:
         """The command that installs it."""
-        return f"pip install {self.name}=={self.version}"
+        return install_command(f"{self.name}=={self.version}")
+
+    @property
+    def reinstall(self) -> str:
+        """The command that installs it again, not from a cache."""
+        return f"{self.command} --force-reinstall --no-cache-dir"
 
     @property
     def folder(self) -> Path:
@@ -58,10 +63,15 @@ def how_to_install(name: EngineName) -> str:
     """Return the command that installs an engine where this specchat is."""
     if name == "llama" and _MAKEFILE.exists():
         return f"make -C {shlex.quote(str(_MAKEFILE.parent))} llama"
-    python = shlex.quote(sys.executable)
-    if find_spec("pip") is None:  # as in an environment that uv made
-        return f"uv {PACKAGES[name].command} --python {python}"
-    return f"{python} -m {PACKAGES[name].command}"
+    return PACKAGES[name].command
+
+
+def install_command(*arguments: str) -> str:
+    """Return the command that installs a package where this specchat is."""
+    python, install = sys.executable, ["pip", "install", *arguments]
+    # An environment that uv made has no pip.
+    uv = ["uv", *install, "--python", python] if find_spec("pip") is None else None
+    return shlex.join(uv or [python, "-m", *install])
 
 
 def without_llama() -> str:

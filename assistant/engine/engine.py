@@ -197,6 +197,10 @@ class Engine:
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"
-            bug = Failed(f"This is a bug in specchat: {what}.", Bug.__name__)
-            no_memory = Failed(NO_MEMORY, ModelError.__name__)
-            self._emit(no_memory if OUT_OF_MEMORY.search(what) else bug, last=True)
+            failed = Failed(f"This is a bug in specchat: {what}.", Bug.__name__)
+            if OUT_OF_MEMORY.search(what):
+                failed = Failed(NO_MEMORY, ModelError.__name__)
+            elif isinstance(error, OSError) and error.filename:  # as of a model that is gone
+                reason = f"{error.filename} cannot be used: {error.strerror}."
+                failed = Failed(reason, ModelError.__name__)
+            self._emit(failed, last=True)

@@ -97,7 +97,7 @@ class Loader:
         )
         opened.callback(model.close)
         if setup.copies:
-            repacked.note_use(weights.engine, path)
+            repacked.used[path] = weights.engine
         return model
 
     def _target(self, opened: ExitStack) -> NativeModel:

@@ -96,10 +96,10 @@ class ChatSession:
             self._start_loop()
 
     def no_model(self, reason: str) -> None:
-        """Warn why nothing can be answered, and withdraw the question that waits."""
+        """Withdraw the question that waits, and warn why nothing can be answered."""
         self.requests.model, self.requests.expects_model = None, False
-        self._emit(Warned(reason, "error"))
         self.withdraw()
+        self._emit(Warned(reason, "error"))
 
     def save_in(self, store: "Store") -> None:
         """Save the conversation in a store: its messages until now, and all that follow."""

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from assistant.request import Tool
 from assistant.tools import values
 from assistant.tools.values import OfferedTool, ServerStopped, ToolResult, tool_result
+from models.engines import install_command
 
 if TYPE_CHECKING:  # the package takes a second to load
     from mcp_types import Tool as ListedTool
@@ -129,7 +129,7 @@ class Server:
         except TimeoutError:
             self._reason = f"It did not start within {START_S:g} seconds."
         except ImportError as error:  # it is missing, or too old
-            command = f'{sys.executable} -m pip install "mcp>=2.3,<3"'
+            command = install_command("mcp>=2.3,<3")
             self._reason = f"MCP servers need a package ({error}): {command}"
         except ServerStopped as error:
             self._reason = str(error)

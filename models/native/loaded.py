@@ -31,7 +31,7 @@ def use(name: EngineName) -> EngineLibrary:
         except (ImportError, OSError, RuntimeError) as error:
             if name not in installed():
                 raise ModelError(missing(name)) from error
-            how = f"Reinstall it with: {PACKAGES[name].command}"
+            how = f"Reinstall it with: {PACKAGES[name].reinstall}"
             raise ModelError(f"{ENGINES[name]} cannot be loaded ({error}). {how}") from error
         library.start()
         _loaded = name, library

@@ -63,18 +63,13 @@ def find(engine: "EngineLibrary", source: Path) -> Path | None:
     return path
 
 
-_used: "dict[Path, EngineLibrary]" = {}
-"""Models that this process has loaded, whose copies it may have made."""
-
-
-def note_use(engine: "EngineLibrary", source: Path) -> None:
-    """Note a model for `make_all_later`."""
-    _used[source] = engine
+used: "dict[Path, EngineLibrary]" = {}
+"""Models that this process has loaded: `make_all_later` has their copies made."""
 
 
 def make_all_later() -> None:
     """Have copies made of the models that this process has used, at its end."""
-    for source, engine in _used.items():
+    for source, engine in used.items():
         make_later(engine, source)
 
 

@@ -141,10 +141,14 @@ def works(*command: object) -> bool:
 def environment() -> None:
     """Make a Python environment, unless there is one that works."""
     if PYTHON.exists() and _is_done("environment"):
-        return
+        config = (VENV / "pyvenv.cfg").read_text("utf-8")  # it ends with the command that made it
+        if config.endswith(f" {VENV.resolve()}\n"):
+            return
+    if LOG.exists():  # ours: unfinished, moved with its folder, or its Python is gone
+        shutil.rmtree(VENV, ignore_errors=True)
     step = SetupStep("Making a Python environment in .venv")
     VENV.mkdir(exist_ok=True)
-    step.run([sys.executable, "-m", "venv", VENV])
+    step.run([sys.executable, "-m", "venv", VENV.resolve()])
     step.run([*PIP, "install", "--upgrade", "pip>=25.1"])
     step.end()
     _set_done("environment")

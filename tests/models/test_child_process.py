@@ -1,11 +1,15 @@
 """`child_process`: the environment of processes that this one starts."""
 
+import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from models import child_process
+from models.files import mirror
+from tests.patience import WAIT_S
 
 THREADS = "import numpy, os\nprint(len(os.listdir('/proc/self/task')))\n"
 
@@ -16,3 +20,21 @@ def test_numpy_starts_no_threads_in_them(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     assert child_process.run("counting") == (b"1\n", None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there does the system end them")
+def test_pip_ends_with_the_program_that_downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "sleeper.py").write_text(
+        "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    pip = [sys.executable, *mirror._PIP.replace(" pip ", " sleeper ").split()]
+    code = f"import subprocess\nsubprocess.run({pip!r})"
+    environment = child_process.environment()
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        sleeper = psutil.Process(int(program.stdout.readline()))
+        program.kill()
+        assert psutil.wait_procs([sleeper], WAIT_S)[1] == []

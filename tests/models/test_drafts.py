@@ -124,7 +124,7 @@ def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
 
 
 def test_without_any_that_serves_the_one_to_fetch_is_named(large, monkeypatch):
-    assert best_draft(large, [])[1] == "No model on this machine can guess for large.gguf."
+    assert best_draft(large, [])[1] == "No smaller model here has the vocabulary of large.gguf."
     known = GGUF("tiny-draft", None, "x.gguf", None, 1000, None, "MIT")
     vocabulary = large.header.vocabulary
     monkeypatch.setitem(catalog.DRAFT_OF_VOCABULARY, vocabulary, known)

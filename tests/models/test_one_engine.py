@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -35,7 +36,7 @@ def test_an_engine_that_is_not_there_is_told_with_its_command(ik_alone, monkeypa
     monkeypatch.setattr(loaded, "import_module", Mock(side_effect=ModuleNotFoundError))
     with pytest.raises(ModelError, match=COMMAND):
         loaded.use("llama")
-    with pytest.raises(ModelError, match=r"cannot be loaded .* Reinstall it with: pip install"):
+    with pytest.raises(ModelError, match=r"Reinstall it with: .*==\S+ --force-reinstall"):
         loaded.use("ik")
 
 
@@ -78,6 +79,8 @@ def test_a_file_that_the_fork_cannot_requantise_is_named_with_its_reason(tmp_pat
 def test_engines_are_installed_by_pip_or_uv(monkeypatch: pytest.MonkeyPatch, has_pip: bool) -> None:
     spec = find_spec("pip") if has_pip else None
     monkeypatch.setattr(engines, "find_spec", lambda name: spec)
-    command = engines.how_to_install("ik")
-    assert command.startswith("uv pip install ") != has_pip
-    assert sys.executable in command
+    monkeypatch.setattr(engines, "_MAKEFILE", Path("/no"))
+    package = engines.PACKAGES["llama"]
+    for command in (engines.how_to_install("llama"), package.mismatch, package.reinstall):
+        assert ("uv pip install " in command) != has_pip
+        assert sys.executable in command

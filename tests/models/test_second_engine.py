@@ -72,7 +72,7 @@ try:
 except ModelError as error:
     print(error)
 """
-    assert "Run: pip install ik-llama-cpp-python==0.1.5" in printed(script)
+    assert "pip install ik-llama-cpp-python==0.1.5" in printed(script)
 
 
 def test_a_process_that_has_loaded_an_engine_loads_no_other():

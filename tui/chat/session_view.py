@@ -97,7 +97,7 @@ class SessionView:
                 self._show_figures()
                 self._screen.status.show(activity=None, last=self._screen.panel.last)
                 self.list_chats()
-        if isinstance(event, events.Added | events.Changed | events.AnswerEnded):
+        if isinstance(event, events.Added | events.Changed | events.Removed | events.AnswerEnded):
             self._screen.refresh_bindings()
 
     def list_chats(self) -> None:

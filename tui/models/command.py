@@ -209,7 +209,7 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
 
 
 @models.command()
-@click.argument("target", required=False)
+@click.argument("target", required=False, shell_complete=offer_models)
 @click.option("--draft", metavar="MODEL", help="What to make it from.  [the target's draft]")
 @click.option(
     "--tokens",
@@ -233,6 +233,10 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
     try:
         ids = writing.most_frequent(read_vocabulary(small.path), tokens)
         made = slim_draft.make(small.path, ids, target_mark(large))
+        if not (judged := Pairing(large).judge(identify(str(made)))).serves:
+            made.unlink()
+            fault = f"With {counted(tokens, 'token')}, {small.name} cannot draft for {large.name}"
+            raise ModelError(f"{fault}: {judged.reason}. Keep more with --tokens.")
     except KeyboardInterrupt:
         click.echo("\nStopped; nothing was kept.", err=True)
         raise

@@ -1,7 +1,6 @@
 """The details of the model under the cursor."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from textual import work
 from textual.content import Content
@@ -13,15 +12,13 @@ from models.files.model_file import ModelFile
 from models.files.places import hub_cache, models_dir
 from models.memory import Fit
 from models.native import repacked
-from tui.formatting import duration, size
+from tui.formatting import by_parts, duration, size
 from tui.models.facts import short
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed, purpose
 from tui.models.model_list import SPEED, STYLES, fitted
 from tui.safe import safe
 
-if TYPE_CHECKING:
-    from assistant.engine.expectation import Expectation
-
+UNKNOWN = "not measured yet"
 LINE_BYTES_PER_S = 12_500_000
 """Speed of the 100 Mbit/s connection for which the time of a download is stated."""
 
@@ -80,7 +77,7 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
     if advice is not None:
         lines.append(Content.assemble(("To answer  ", "bold"), safe(advice.reason)))
         lines.append(fit_line(advice.fit, bool(advice.draft)))
-        lines.append(_outlook("Here       ", advice.expected))
+        lines.append(Content.assemble(("Here       ", "bold"), str(advice.expected or UNKNOWN)))
     if entry.verdict is not None and not entry.now:
         verdict = entry.verdict
         answer = f"{'yes' if verdict.serves else 'no'}, {verdict.reason}"
@@ -103,10 +100,6 @@ def fit_line(fit: Fit | None, both: bool) -> Content:
     return Content.assemble(text, (fit.verdict, STYLES[fit.verdict]))
 
 
-def _outlook(title: str, expectation: "Expectation | None") -> Content:
-    return Content.assemble((title, "bold"), str(expectation or "not measured yet"))
-
-
 def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
     files = needed(model)
     total = sum(file.size for file in files)
@@ -114,20 +107,20 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     folder = hub_cache() if model.repo else models_dir()
     context = f"context {model.context:,}" if model.context else ""
     known = _speed(entry, width), purpose(model.name), model.licence, context, model.file
-    title = "  " + " · ".join(filter(None, known))
+    title = "  " + by_parts(" · ".join(filter(None, known)), width - len(model.name) - 2)
     also = f" with {files[1].name}" if files[1:] else ""
-    cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s"
-    where = fitted(short(str(folder)), max(20, width - 12)).rstrip()
+    cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s, into "
+    where = fitted(short(str(folder)), max(20, width - len(cost))).rstrip()
     keys = [
-        Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it: {cost}"),
+        Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it"),
         Content.assemble(("Ctrl+F ", "bold"), "only fetches it"),
     ]
     if offline:
-        keys = [Content.styled(f"Nothing is fetched offline. It would be {cost}.", "$text-warning")]
+        keys = [Content.styled("Nothing is fetched offline.", "$text-warning")]
     return [
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
-        Content.styled(safe(f"goes into {where}"), "$foreground-muted"),
+        Content.styled(safe(f"{cost}{where}"), "$foreground-muted"),
         fit_line(entry.fit, False),
-        _outlook("Here   ", entry.expected),
+        Content.assemble(("Here   ", "bold"), str(entry.expected or UNKNOWN)),
         *keys,
     ]

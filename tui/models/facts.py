@@ -75,10 +75,11 @@ def catalogue_facts(entry: GGUF, inventory: ModelInventory) -> Facts:
     path, draft = find(entry), catalog.draft_for(entry)
     names = "name", "repo", "file", "revision", "size", "sha256", "licence", "context", "draft"
     return {name: getattr(entry, name) for name in names} | {
+        "size": entry.size or None,  # it is unknown of a file that is only named
         "tested": entry.tested,
         "size_exact": entry.tested,
         "pair_tested": draft and entry.tested and draft.tested,
-        "machine_gb": needed_gigabytes(entry),
+        "machine_gb": needed_gigabytes(entry) if entry.size else None,
         "path": path and str(path),
         "expected_here": inventory.expect(entry, draft),
     }

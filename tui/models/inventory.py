@@ -121,8 +121,7 @@ class ModelInventory:
 
     def complete(self) -> "ModelInventory":
         """Scan all files; return self."""
-        for _ in self.scan():
-            pass
+        list(self.scan())
         return self
 
     def _elsewhere(self) -> Iterator[ModelFile]:

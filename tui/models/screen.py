@@ -182,6 +182,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
 
     def pull(self, files: tuple[GGUF, ...], then_use: bool) -> None:
         """Fetch files, the target first; with `then_use`, choose it afterwards."""
+        self.query("#welcome").remove()  # its lines are needed now
         self.show_message(self.downloads.start(files, then_use))
         self.refresh_bindings()
 
@@ -262,10 +263,12 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         return bool(shown)
 
     def action_back(self) -> None:
-        """Stop the download, else close the input, else leave."""
+        """Close the input, else stop the download, else leave."""
+        if self._close():
+            return
         if self.downloads.stop():
             self.show_message("Stopping …")
-        elif not self._close():
+        else:
             self.dismiss(None)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -90,14 +90,10 @@ def _settings() -> Iterator[Finding]:
 def _engine(name: EngineName) -> Iterator[Finding]:
     """Load the first engine, and report its devices and features."""
     title, package = ENGINES[name], PACKAGES[name]
-    reinstall = (
-        f"{sys.executable} -m pip install --force-reinstall --no-cache-dir "
-        f"{package.name}=={package.version}"
-    )
     try:
         engine = loaded.use(name)
     except ModelError as error:
-        fix = reinstall if name in engines.installed() else engines.how_to_install(name)
+        fix = package.reinstall if name in engines.installed() else engines.how_to_install(name)
         yield Finding(title, "bad", str(error), fix)
         return
     # The features that are on in llama.cpp's list `NAME = 1 | NAME = 0`.
@@ -107,7 +103,7 @@ def _engine(name: EngineName) -> Iterator[Finding]:
     yield Finding("processor", "ok", f"{', '.join(engine.devices())}: {on}")
     if not engine.can_repack:
         text = "Built with AMX kernels, which crash with some compilers; repacked weights are off."
-        fix = f"CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 {reinstall}"
+        fix = f"CFLAGS=-mno-amx-int8 CXXFLAGS=-mno-amx-int8 {package.reinstall}"
         yield Finding("processor", "note", text, fix)
     gpu = "this build offloads to it" if engine.offloads_to_gpu else "none in this build"
     yield Finding("GPU", "ok" if engine.offloads_to_gpu else "note", gpu)

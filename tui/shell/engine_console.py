@@ -52,8 +52,8 @@ class EngineConsole:
         """Whether the first Ctrl-C stops the job and keeps its result; the second one raises."""
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Called at the end, before the engine is closed."""
-        self._what = ""  # is measured
-        self._must_wait = False  # whether it was said that connections must
+        self._what = ""  # what is measured
+        self._must_wait = False  # whether it was said that connections do
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
         """The engine, for use in the event loop of `wait`."""

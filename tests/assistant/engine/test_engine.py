@@ -88,10 +88,11 @@ def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
         MemoryError("Unable to allocate 6.00 MiB for an array"),
         OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
         ImportError("bit_generator.so: failed to map segment from shared object"),
+        FileNotFoundError(errno.ENOENT, "It is gone", "my.gguf"),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_bug_and_memory_that_runs_out_which_is_none_cost_one_answer(setup, error):
+def test_a_bug_and_what_is_none_such_as_no_memory_cost_one_answer(setup, error):
     with running(load=setup) as (engine, received):
         assistant = engine.process.engine._state.assistant
         with pytest.MonkeyPatch.context() as patch:
@@ -101,7 +102,9 @@ def test_a_bug_and_memory_that_runs_out_which_is_none_cost_one_answer(setup, err
         if isinstance(error, ZeroDivisionError):
             assert (failed.kind, "bug" in failed.message) == ("Bug", True)
         else:
-            assert (failed.kind, failed.message) == ("ModelError", NO_MEMORY)
+            gone = "my.gguf cannot be used: It is gone."
+            message = gone if isinstance(error, FileNotFoundError) else NO_MEMORY
+            assert (failed.kind, failed.message) == ("ModelError", message)
         engine.submit(ask())
         assert isinstance(received.end(), Finished)
 

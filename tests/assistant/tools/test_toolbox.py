@@ -76,7 +76,7 @@ async def test_a_server_without_the_package_is_reported_with_the_command_for_it(
     monkeypatch.delitem(sys.modules, "assistant.tools.session")
     monkeypatch.setitem(sys.modules, "mcp", found)
     async with opened(odd("Failing")) as tools:
-        assert 'pip install "mcp' in report(tools).reason
+        assert "pip install 'mcp>=" in report(tools).reason
 
 
 class Web(BaseHTTPRequestHandler):

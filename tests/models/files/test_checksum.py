@@ -70,6 +70,16 @@ def test_any_blob_named_by_its_sha256_is_verified_but_none_given_by_its_path_is_
     assert not link.is_symlink()
 
 
+def test_a_link_to_a_file_of_the_user_is_removed_and_never_the_file(mine, tmp_path):
+    elsewhere = mine.rename(tmp_path / "tuned.gguf")
+    flip(elsewhere)
+    mine.symlink_to(elsewhere)
+    with pytest.raises(ModelError, match="It was removed"):
+        ready("toy")
+    assert elsewhere.exists()
+    assert not mine.is_symlink()
+
+
 def test_a_file_that_nobody_vouches_for_is_used_unread(tmp_path, data, monkeypatch):
     reading = counted(monkeypatch)
     path = tmp_path / "mine.gguf"

@@ -60,6 +60,20 @@ def test_it_needs_nothing_but_pythons_own_library_and_an_old_python_can_read_it(
                 assert {alias.name for alias in node.names} <= sys.stdlib_module_names
 
 
+@pytest.mark.parametrize("fault", ["", "moved", "its Python is gone", "unfinished"])
+def test_an_environment_that_no_longer_works_is_made_afresh(ran, tmp_path, monkeypatch, fault):
+    monkeypatch.setattr(steps, "PYTHON", tmp_path / "python")
+    monkeypatch.setattr(steps, "LOG", tmp_path / "setup.log")
+    at = "/elsewhere" if fault == "moved" else str(tmp_path)
+    left = {"setup.log": "", "done specchat": "", "pyvenv.cfg": f"command = python -m venv {at}\n"}
+    left |= {} if fault == "unfinished" else {"done environment": ""}
+    for name, text in (left | ({} if "Python" in fault else {"python": ""})).items():
+        (tmp_path / name).write_text(text)
+    steps.environment()
+    assert any("-m venv" in command for command, _ in ran) == bool(fault)
+    assert (tmp_path / "done specchat").exists() == (not fault)
+
+
 def test_packages_are_installed_again_only_for_new_versions(ran, tmp_path, monkeypatch, capsys):
     ran.says = {"--editable": (0, ["Collecting click<9", "  Downloading a", "Collecting numpy"])}
     steps.packages("specchat")
@@ -162,6 +176,18 @@ def test_make_says_which_python_it_needs():
     )  # fmt: skip
     assert done.returncode
     assert "specchat needs Python 3.11 or newer, and there is no no-such-python" in done.stdout
+
+
+def test_make_drops_variables_that_lead_past_its_environment(tmp_path):
+    odd = dict.fromkeys(("PYTHONHOME", "PYTHONWARNINGS", "PIP_TARGET", "PIP_PREFIX"), "/odd")
+    (tmp_path / "python").write_text("#!/bin/sh\nexec env\n")
+    (tmp_path / "python").chmod(0o700)
+    done = subprocess.run(
+        ["make", "ready-to-test", f"PYTHON={tmp_path}/python"], cwd=ROOT, check=True,
+        env=os.environ | odd | {"PIP_USER": "1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "=/odd" not in done.stdout
+    assert "PIP_USER=0\n" in done.stdout
 
 
 @pytest.fixture

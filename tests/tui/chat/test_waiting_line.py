@@ -120,3 +120,16 @@ async def test_the_line_outlives_the_program_with_its_conversation(pair: Pair, h
         await chat.pilot.pause()
         assert line(chat)[1:] == ["  Two @a.txt"]
         assert chat.prompt.text == "hi"
+
+
+async def test_a_question_whose_model_is_gone_returns_and_the_reason_stays(target: Path) -> None:
+    async with open_chat(target, asked=["One"]) as chat:
+        controller = chat.app.chat.controller
+        controller.expect_models()
+        await chat.send("Two")
+        await chat.until(lambda: chat.footer.get("esc") == "Stop")
+        controller.show_missing("It is gone.")
+        await chat.until(lambda: chat.prompt.text == "Two" and "esc" not in chat.footer)
+        assert chat.texts[0] == "One"
+        assert "Two" not in chat.texts
+        assert "It is gone." in chat.shown("Note")

@@ -1,5 +1,6 @@
 """`specchat models slim`: what it prints, makes and refuses."""
 
+import re
 import signal
 import time
 from functools import partial
@@ -11,13 +12,15 @@ from models.drafts import Pairing, best_draft, own_draft
 from models.errors import ModelError, ModelMissing
 from models.files.locate import identify
 from models.files.stores import discover
+from models.mapping import SAMPLE
 from tests import tiny
 from tests.patience import WAIT_S
 from tests.tui.shell.program import endless, invoke, started
 from tui.models.command import models
 
-WORDS = tuple(f" word{i}" for i in range(600))
-FEW = ("--tokens", 300)
+WORDS = tuple(dict.fromkeys(re.findall(r"\s?\S+", SAMPLE.decode())))
+WORDS += tuple(f" word{i}" for i in range(600 - len(WORDS)))
+FEW = ("--tokens", 500)
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def test_a_slim_draft_drafts_for_its_target_from_then_on(here):
     result = run(here / "target.gguf", *FEW)
     (made,) = set(here.iterdir()) - before.keys()
     assert {path: path.read_bytes() for path in before} == before
-    assert made.name == "draft-slim-q4_0-300.gguf"
+    assert made.name == "draft-slim-q4_0-500.gguf"
     assert result.stdout.startswith(f"Made {made}: ")
     target = identify(str(here / "target.gguf"))
     draft, reason = best_draft(target, discover())
@@ -46,7 +49,7 @@ def test_a_slim_draft_drafts_for_its_target_from_then_on(here):
     assert own_draft(target).path == made
     setup, problem = Settings(target=str(target.path)).setup()
     assert (setup.draft, problem) == (made, None)
-    assert "300 tokens in common" in Pairing(target).judge(draft).reason
+    assert "500 tokens in common" in Pairing(target).judge(draft).reason
 
 
 def test_a_slim_draft_for_one_target_is_not_preferred_for_another(here):
@@ -72,7 +75,7 @@ def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, 
 
 def test_a_slim_draft_is_no_source_for_another(here):
     run(here / "target.gguf", *FEW)
-    assert "where draft.gguf has" in run(here / "target.gguf", "--tokens", 290).stdout
+    assert "where draft.gguf has" in run(here / "target.gguf", "--tokens", 480).stdout
 
 
 @pytest.mark.parametrize(
@@ -81,7 +84,8 @@ def test_a_slim_draft_is_no_source_for_another(here):
         (["nowhere.gguf"], ModelMissing, "There is no file nowhere.gguf"),
         (["target.gguf", "--draft", "bad.gguf"], ModelError, "web page"),
         (["target.gguf", "--draft", "target.gguf"], ModelError, "it is the one that answers"),
-        (["draft.gguf"], ModelMissing, "No model on this machine can guess for draft.gguf"),
+        (["target.gguf", "--tokens", 1], ModelError, "With 1 token, draft.gguf cannot draft"),
+        (["draft.gguf"], ModelMissing, "No smaller model here has the vocabulary of draft.gguf"),
     ],
 )
 def test_an_impossible_slim_draft_is_one_sentence(here, monkeypatch, arguments, error, reason):

@@ -36,7 +36,9 @@ def mine(bare_machine: Path, target: Path) -> Path:
     return Path(shutil.copy(target, bare_machine / "models" / "mine.gguf"))
 
 
-async def test_without_a_model_the_default_pair_is_offered_not_fetched(bare_machine: Path) -> None:
+async def test_without_a_model_the_default_pair_is_offered_not_fetched(
+    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_chat(None) as chat:
         screen = await chooser(chat)
         assert screen.query("#welcome")
@@ -45,6 +47,11 @@ async def test_without_a_model_the_default_pair_is_offered_not_fetched(bare_mach
         assert "with qwen2.5-coder-0.5b" in details
         assert "2 min at 100 Mbit/s" in details
         assert str(bare_machine / "hub")[:10] in details
+        width, height = screen.details.content_size
+        assert [len(line) <= width for line in details.splitlines()] == [True] * height
+        monkeypatch.setattr(screen.downloads, "start", lambda files, then_use: "")
+        await chat.pilot.press("ctrl+f")
+        await chat.until(lambda: not screen.query("#welcome"))
         await chat.pilot.press("escape")
         assert not (bare_machine / "hub").exists()
         assert not (bare_machine / "models").exists()

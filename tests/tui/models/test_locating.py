@@ -36,7 +36,7 @@ def test_another_programs_target_is_named_and_has_a_draft(bare_machine: Path, ta
 def test_a_named_draft_is_taken_and_none_has_a_reason(bare_machine: Path, target: Path) -> None:
     other = tiny.write(bare_machine / "other.gguf", controls=("<|a|>", "<|b|>", "<|c|>"))
     for draft, path, reason in (
-        (None, None, "No model on this machine can guess for target.gguf."),
+        (None, None, "No smaller model here has the vocabulary of target.gguf."),
         ("none", None, "No model guesses, as you asked."),
         (str(other), other, None),
     ):

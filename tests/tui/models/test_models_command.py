@@ -98,7 +98,10 @@ def test_show_tells_what_a_recurrent_model_can_take_back(here, kind, said):
 
 
 def test_show_and_pull_know_models_that_are_not_here_and_the_default_pair_by_no_name(here):
-    assert "specchat models pull qwen3-8b" in run("show", "qwen3-8b").stdout
+    for name in ("qwen3-8b", "org/repo:Q8_0"):
+        shown = run("show", name).stdout
+        assert f"specchat models pull {name}" in shown
+        assert ("machine gb" in shown) == (name == "qwen3-8b")
     with pytest.raises(ModelMissing):
         run("show", "nonsense")
     with pytest.raises(NetworkError, match=r"qwen2\.5-coder-1\.5b is not on this machine"):
@@ -193,7 +196,7 @@ def test_pair_judges_one_draft_and_names_what_to_fetch_when_none_serves(here):
     target, other = str(here / "models" / "mine.gguf"), tiny.write(here / "other.gguf", seed=2)
     assert "it is not smaller" in run("pair", target, str(other)).stdout
     assert "it is the one that answers" in run("pair", target, target).stdout
-    assert "No model on this machine can guess for mine.gguf" in run("pair", target).stdout
+    assert "No smaller model here has the vocabulary of mine.gguf" in run("pair", target).stdout
 
 
 def test_pair_of_a_target_or_the_one_that_is_set_says_what_is_gained_here(here, monkeypatch):

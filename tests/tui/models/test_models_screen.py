@@ -309,6 +309,8 @@ async def test_escape_stops_a_download_that_continues_from_there(hub: Hub) -> No
         await models.until(lambda: (fetch.query_one(ProgressBar).percentage or 0) >= 0.5)
         await models.pilot.press("ctrl+f")
         assert "One download at a time" in models.message() or not fetch.can_start
+        await models.pilot.press("t", "escape")  # ends the search
+        assert not fetch._cancel.raised
         await models.pilot.press("escape")
         await models.until(lambda: "The downloaded part is kept" in models.message())
         assert not fetch.display
