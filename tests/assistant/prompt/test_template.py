@@ -135,4 +135,5 @@ def test_templates_have_what_those_in_the_wild_ask_for():
     rendered = template.render([Message("user", "a < 'b' é")])
     assert template.warning is None, template.warning
     assert '"content": "a < \'b\' é"' in rendered
+    assert "tool_calls" not in rendered  # Llama 3 asks whether a message has any
     assert rendered.endswith("20<s><e>!")
