@@ -154,5 +154,5 @@ def test_a_system_whose_own_target_has_no_draft_says_why(bare_machine: Path) -> 
     folder = bare_machine / "models"
     target = tiny.write(folder / "target.gguf", layers=12)
     least = tiny.write(folder / "least.gguf", layers=1)
-    with pytest.raises(ModelError, match=r"model=3 needs a draft\. No model on this machine "):
+    with pytest.raises(ModelError, match=r"model=3 needs a draft\. No smaller model here "):
         _setups(systems(f"{least}:model=3"), Settings(target=str(target)))

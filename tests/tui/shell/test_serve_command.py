@@ -49,7 +49,7 @@ def test_it_says_why_no_model_guesses(target):
         complete(url, "target")
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=WAIT_S)
-    assert "Guesses come from the conversation alone. No model on this machine" in err
+    assert "Guesses come from the conversation alone. No smaller model here" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1])
