@@ -76,11 +76,8 @@ def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
 
     Small models repeat calls without end; the next answer must then be one without calls.
     """
-    known, last = set[tuple[str, str]](), set[tuple[str, str]]()
-    for tool_calls in answers:
-        known |= last
-        last = {(call.name, call.arguments) for call in tool_calls}
-    return bool(last) and last <= known
+    sets = [{(call.name, call.arguments) for call in tool_calls} for tool_calls in answers]
+    return bool(sets and sets[-1]) and sets[-1] <= {call for known in sets[:-1] for call in known}
 
 
 def messages_of(

@@ -152,7 +152,6 @@ class Database:
 
     def __init__(self, sql: sqlite3.Connection, path: Path | None) -> None:
         self.path = path
-        self.announce: Callable[[str], object] = str  # gets a sentence before what takes a while
         self._sql = sql
         self._lock = threading.RLock()
 

@@ -129,6 +129,11 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_neve
     assert [request.seed for request in stage.requests] == [7, 8, 8]
     stage.session.branch.choose(first.id)
     assert stage.contents == ["Why?", "Because."]
+    stage.session.answer_again(first)
+    await stage.rest()
+    stage.session.stop()
+    await stage.finish("", Stop.CANCELLED)
+    assert stage.contents == ["Why?", "Because."]  # as before, and not the newer answer
     await stage.ask("And?")
     assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
 
