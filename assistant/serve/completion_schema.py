@@ -166,7 +166,13 @@ def parse(
 
 
 def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionRequest:
-    wanted = _checked(adapted.fields, notices)
+    fields = dialect.adapted(adapted.fields, notices)
+    for name in _UNSUPPORTED.keys() & fields.keys():
+        if fields[name] not in _UNSUPPORTED[name]:
+            why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
+            raise ApiError(400, why, "unsupported_parameter", name)
+    wanted = converted(fields, _CompletionBody, notices)
+    dialect.note_unknown({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
     if adapted.needs_model and not wanted.model and notices.strict:
         refuse("The model is missing; strict_api refuses that.", "model")
     if wanted.model and wanted.model != served:
@@ -182,17 +188,6 @@ def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionReques
     wants_usage = bool((wanted.stream_options or {}).get("include_usage"))
     read = notices.strict, tuple(notices.texts), adapted.limits
     return CompletionRequest(served, request, streams, wants_usage, names_call, *read)
-
-
-def _checked(fields: Fields, notices: Notices) -> _CompletionBody:
-    fields = dialect.adapted(fields, notices)
-    for name in _UNSUPPORTED.keys() & fields.keys():
-        if fields[name] not in _UNSUPPORTED[name]:
-            why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
-            raise ApiError(400, why, "unsupported_parameter", name)
-    wanted = converted(fields, _CompletionBody, notices)
-    dialect.note_unknown({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
-    return wanted
 
 
 def converted(fields: Fields, kind: type[T], notices: Notices) -> T:

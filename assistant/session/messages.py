@@ -110,17 +110,13 @@ def messages_of(
         ids = record.token_ids if record.model == model else ()
         message = Message(record.role, content, ids, record.thought, record.tool_calls)
         if dated and is_user and record.created:  # else it is not known when
-            message = _with_day(message, record)
+            words = len(record.content) if record.content.strip() else 0
+            day = date.fromtimestamp(record.created).isoformat()
+            message = replace(message, day=day, attached=len(content) - words)
         messages.append(message)
     if messages and messages[-1].role == "tool":
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]
     return tuple(messages)
-
-
-def _with_day(message: Message, record: StoredMessage) -> Message:
-    words = len(record.content) if record.content.strip() else 0
-    day = date.fromtimestamp(record.created).isoformat()
-    return replace(message, day=day, attached=len(message.content) - words)
 
 
 def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:

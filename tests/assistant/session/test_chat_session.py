@@ -83,10 +83,7 @@ async def test_an_answer_that_ends_before_its_first_token_gives_the_question_bac
     await stage.ask("Why?")
     stage.session.stop()
     assert stage.stopped == 1
-    if fails:
-        await stage.fail("The engine is gone.")
-    else:
-        await stage.finish("", Stop.CANCELLED)
+    await (stage.fail("The engine is gone.") if fails else stage.finish("", Stop.CANCELLED))
     assert (stage.restored_inputs, stage.roles, stage.stored) == (["Why?"], "", [])
     assert not stage.store.summaries()  # no conversation without a message stays
     await stage.ask("How?")
@@ -120,8 +117,7 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_neve
     await stage.rest()
     stage.session.stop()
     await stage.finish("", Stop.CANCELLED)
-    assert stage.contents == ["Why?", "Because."]
-    assert stage.restored_inputs == []
+    assert (stage.contents, stage.restored_inputs) == (["Why?", "Because."], [])
     stage.session.answer_again(first)
     await stage.answer("Therefore.")
     leaf = stage.session.branch.leaf
