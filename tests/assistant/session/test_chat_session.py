@@ -184,8 +184,7 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     await stage.finish("cause.", stats=MORE)
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     assert stage.session.branch.leaf.stats == BOTH  # the figures of both parts
-    trace = stage.store.trace(cut.id)
-    assert "".join(step.text for step in trace) == "Because."
+    assert "".join(step.text for step in stage.store.trace(cut.id)) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.session.continue_from(stage.session.branch.records[0])
     chats[1].stream(cut.id, "Because. And", ())
