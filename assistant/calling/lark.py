@@ -17,7 +17,7 @@ _STYLE = {
 
 
 def styled(schema: Schema) -> Schema:
-    """Return a schema with llguidance's options for the layout of JSON."""
+    """Return a schema with our options for the layout of JSON among its own for llguidance."""
     own = schema.get("x-guidance")
     return {**schema, "x-guidance": {**own, **_STYLE} if isinstance(own, dict) else _STYLE}
 

@@ -72,9 +72,9 @@ def fit(
     droppable = [[message for message in turn if not _is_system(message)] for turn in turns]
     encode_turn = encode_turn or encode
     next_question = Message("user", "")  # so that a turn is encoded as it is before another
-    alone = len(encode_turn([next_question]))
-    sizes = [len(encode_turn([*turn, next_question])) - alone for turn in droppable[:-1]]
-    sizes += [len(encode_turn(turn)) - alone for turn in droppable[-1:]]
+    around = len(encode_turn([next_question]))
+    sizes = [len(encode_turn([*turn, next_question])) - around for turn in droppable[:-1]]
+    sizes += [len(encode_turn(turn)) - around for turn in droppable[-1:]]
     system = [*filter(_is_system, messages), next_question]
     frame = len(encode(system))  # in every prompt
     first = _first_turn(sizes, budget - frame)
