@@ -7,21 +7,29 @@ from collections.abc import Iterable, Mapping
 from assistant.calling.arguments import ASSERTING, Schema
 
 ALL = "/(?s:.*)/"
+_STYLE = {
+    # As Python writes it: models know it well, and no answer gets lost in white space.
+    "whitespace_flexible": False,
+    "item_separator": ", ",
+    "key_separator": ": ",
+    "lenient": True,  # what cannot be enforced is listed
+}
+
+
+def styled(schema: Schema) -> Schema:
+    """Return a schema with our options for the layout of JSON among its own for llguidance."""
+    own = schema.get("x-guidance")
+    return {**schema, "x-guidance": {**own, **_STYLE} if isinstance(own, dict) else _STYLE}
 
 
 class LarkRules:
-    """Collect the rules of one grammar.
+    """Collect the rules of one grammar; `controls` are the ids of control tokens by name."""
 
-    Args:
-        controls: ids of the control tokens by name.
-        style: llguidance's options for the layout of JSON.
-    """
-
-    def __init__(self, controls: Mapping[str, int], style: Mapping[str, object]) -> None:
+    def __init__(self, controls: Mapping[str, int]) -> None:
         self.lines: list[str] = []
         self.unenforced: set[str] = set()
         """Keywords of the schemas that these rules do not enforce."""
-        self._controls, self._style = controls, style
+        self._controls = controls
 
     def add(self, name: str, body: str) -> str:
         """Add a rule; return its name, which is made unique by a number."""
@@ -35,7 +43,7 @@ class LarkRules:
 
     def json(self, schema: Schema) -> str:
         """Return the expression of a JSON value that has a schema."""
-        return "%json " + json.dumps({**schema, "x-guidance": self._style})
+        return "%json " + json.dumps(styled(schema))
 
     def text(self, text: str) -> str:
         """Return the expression of a fixed text, in which control tokens may stand."""

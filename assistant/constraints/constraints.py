@@ -13,7 +13,6 @@ from assistant.calling.formats import CallFormat, largest, read_json
 from assistant.calling.grammar import CallGrammar
 from assistant.calling.lark import LarkRules
 from assistant.constraints.grammar import (
-    STYLE,
     check_factors,
     compiled,
     grammar_of,
@@ -69,7 +68,7 @@ class Constraints:
         checked = {tool.name: self._schema(tool, call_format) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
         parts = [named(request.constraint, _CONSTRAINT)] if request.constraint else []
-        rules, choice = LarkRules(self._controls, STYLE), request.tool_choice
+        rules, choice = LarkRules(self._controls), request.tool_choice
         gap, instead = thinks and choice == "required", _CONSTRAINT if parts else None
         grammar = CallGrammar(call_format, rules).answer(
             schemas, choice, request.parallel_calls, thought, gap, instead
@@ -99,7 +98,7 @@ class Constraints:
 
         There is no warning for keywords that a syntax leaves to the tool's own validation.
         """
-        schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls, STYLE)
+        schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls)
         wrong, why = True, "it is not the schema of an object"
         if schema is not ANY_OBJECT:
             wrong, why = self._limits(schema, call_format, rules)

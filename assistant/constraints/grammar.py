@@ -6,18 +6,14 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer, TokenizerWrapper
 from llguidance.gbnf_to_lark import any_to_lark
 
+from assistant.calling.lark import styled
 from assistant.request import Constraint, ConstraintKind
 from models.errors import UsageError
 from models.native.vocab import Vocab
-
-if TYPE_CHECKING:
-    from llguidance._lib import JsonCompileOptions
-
 
 MARK = "\2"
 """A character put before a text, because some tokenizers add a space at its beginning."""
@@ -62,13 +58,6 @@ class _Spells:
 
 
 LIMITS = LLParserLimits(verbose_errors=False)  # an error is for people, and without the state
-STYLE: JsonCompileOptions = {
-    # As Python writes it: models know it well, and no answer gets lost in white space.
-    "whitespace_flexible": False,
-    "item_separator": ", ",
-    "key_separator": ": ",
-    "lenient": True,  # what cannot be enforced is listed
-}
 TOO_LARGE = "it is too large"
 NAMES = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 """Keywords of objects whose keys are names."""
@@ -169,7 +158,7 @@ def grammar_of(schema: dict[str, object]) -> tuple[str, bool, str]:
     Raises:
         ValueError: there can be no grammar.
     """
-    grammar = LLMatcher.grammar_from_json_schema(schema, overrides=STYLE)
+    grammar = LLMatcher.grammar_from_json_schema(styled(schema))
     is_useless, warnings = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
     why = next((why for why in warnings if not why.startswith("Unknown format")), "")
     return grammar, is_useless, reason(why) if why else ""

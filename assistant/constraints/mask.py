@@ -134,18 +134,15 @@ class ConstraintMask:
             return self._ends if ended else None
         index = len(self._read)
         if index not in self._sets:
-            self._sets[index] = self._set()
+            self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
+            self._check()
+            bits = np.unpackbits(self._bits.view(np.uint8), bitorder="little")
+            bits = bits[: self._tokenizer.vocab_size].view(np.bool_)  # searched ten times as fast
+            others = bool(2 * np.count_nonzero(bits) > len(bits))
+            self._sets[index] = TokenSet(np.flatnonzero(~bits if others else bits), others)
             self.rows += 1
         self.seconds += perf_counter() - started
         return self._sets[index]
-
-    def _set(self) -> TokenSet:
-        self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
-        self._check()
-        bits = np.unpackbits(self._bits.view(np.uint8), bitorder="little")
-        bits = bits[: self._tokenizer.vocab_size].view(np.bool_)  # searched ten times as fast
-        others = bool(2 * np.count_nonzero(bits) > len(bits))
-        return TokenSet(np.flatnonzero(~bits if others else bits), others)
 
     def _follow(self, tokens: Sequence[int]) -> bool:
         """Bring the matcher to a context.

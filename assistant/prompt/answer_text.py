@@ -98,17 +98,16 @@ class AnswerText:
         self._earlier -= earlier
         del self._parts[:earlier]
         certain: list[Token] = []
-        while self._tokens and self._is_certain(len(self._tokens[0].text)):
+        while self._tokens:
+            is_cut = self.stopped and self._parts  # by the stop string
+            if len(self._tokens[0].text) > len(self._parts) and not is_cut:
+                break
             token = self._tokens.pop(0)
             certain += self._divided(token, self._parts[: len(token.text)])
             del self._parts[: len(token.text)]
         for token in certain:
             self.returned[token.part] += token.text
         return certain
-
-    def _is_certain(self, length: int) -> bool:
-        """Return whether so many characters are certain, or the last ones before a stop string."""
-        return length <= len(self._parts) or (self.stopped and bool(self._parts))
 
     def _divided(self, token: Token, parts: Sequence[Part]) -> Iterator[Token]:
         """Yield a token for each part of a token's text; one token if it has no text to show."""

@@ -70,8 +70,12 @@ def fit(
         return tokens, 0
     head, turns = _turns(messages)
     droppable = [[message for message in turn if not _is_system(message)] for turn in turns]
-    sizes = _sizes(droppable, encode_turn or encode)
-    system = [*filter(_is_system, messages), Message("user", "")]
+    encode_turn = encode_turn or encode
+    next_question = Message("user", "")  # so that a turn is encoded as it is before another
+    around = len(encode_turn([next_question]))
+    sizes = [len(encode_turn([*turn, next_question])) - around for turn in droppable[:-1]]
+    sizes += [len(encode_turn(turn)) - around for turn in droppable[-1:]]
+    system = [*filter(_is_system, messages), next_question]
     frame = len(encode(system))  # in every prompt
     first = _first_turn(sizes, budget - frame)
     while turns:
@@ -85,20 +89,13 @@ def fit(
             first += 1
     size, roles = len(tokens), [message.role for message in (turns[-1] if turns else ())]
     what, advice = "question takes", "Shorten it"
-    if (alone := len((encode_turn or encode)(system))) > budget:
+    if (alone := len(encode_turn(system))) > budget:
         what, size = "system prompt takes", alone
     elif "tool" in roles:
         what, advice = "question and what tools returned take", "Have them return less"
     elif roles[-1:] == ["assistant"]:
         what, advice = "question and the answer so far take", "Ask for a shorter answer"
     raise ContextFull(f"The {what} {size:,} tokens, and there is room for {budget:,}. {advice}.")
-
-
-def _sizes(turns: Sequence[Sequence[Message]], encode: Encode) -> list[int]:
-    next_question = Message("user", "")  # so that a turn is encoded as it is before another
-    frame = len(encode([next_question]))
-    sizes = [len(encode([*turn, next_question])) - frame for turn in turns[:-1]]
-    return sizes + [len(encode(turn)) - frame for turn in turns[-1:]]
 
 
 def _is_system(message: Message) -> bool:

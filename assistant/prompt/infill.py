@@ -42,13 +42,9 @@ class FarSuffix:
     """
 
     def __init__(self) -> None:
-        self._text = ""
+        self.text = ""
+        """The part; empty if there is none."""
         self._prefix: list[int] = []
-
-    @property
-    def files(self) -> list[tuple[str, str]]:
-        """The part with a name, if there is one."""
-        return [(FAR_NAME, self._text)] if self._text else []
 
     def update(self, prefix: list[int], suffix: str, text: str) -> bool:
         """Replace a part that follows no more by `text`; return whether the part follows closely.
@@ -56,12 +52,12 @@ class FarSuffix:
         It is not replaced while most of the prefix is cached.
         """
         if not self._follows(suffix) and common_prefix(self._prefix, prefix) * 2 <= len(prefix):
-            self._text = text
+            self.text = text
         self._prefix = prefix
         return self._follows(suffix)
 
     def _follows(self, suffix: str) -> bool:
-        return bool(self._text) and 0 <= suffix.find(self._text) <= len(self._text)
+        return bool(self.text) and 0 <= suffix.find(self.text) <= len(self.text)
 
 
 class InfillPrompt:
@@ -95,9 +91,12 @@ class InfillPrompt:
         near = limit = min(suffix_tokens, budget // 4)
         far = list[int]()
         if far_suffix and "file" in self._marks and (prefix or infill.suffix):
-            if far_suffix.update(before, infill.suffix, self._lines_after(NEAR, budget // 4)):
+            after = self._after[NEAR : NEAR + min(FAR, budget // 4)]
+            text = b"".join(map(vocab.piece, after)).decode("utf-8", "ignore")
+            if far_suffix.update(before, infill.suffix, text.partition("\n")[2]):  # whole lines
                 near = min(limit, NEAR)
-            far = self._fitting(far_suffix.files, budget // 2)
+            files = [(FAR_NAME, far_suffix.text)] if far_suffix.text else []
+            far = self._fitting(files, budget // 2)
         self._suffix = self._after[:near]
         left = budget - limit - len(far)  # the same for all places of the cursor
         step = max(1, left // STEPS)
@@ -109,24 +108,16 @@ class InfillPrompt:
     def tokens(self) -> list[int]:
         """The whole prompt. A model without a mark for the middle reads the suffix first."""
         marks, bos = self._marks, self._vocab.bos
-        parts = {name: [token] for name, token in marks.items()}
         start = [] if bos is None else [bos]
-        after, before = parts["suffix"] + self._suffix, parts["prefix"] + self._prefix
-        if "middle" not in parts:
-            return [*start, *self._files, *after, *before]
-        return [*start, *self._files, *before, *after, *parts["middle"]]
+        after, before = [marks["suffix"], *self._suffix], [marks["prefix"], *self._prefix]
+        around = [*before, *after, marks["middle"]] if "middle" in marks else after + before
+        return [*start, *self._files, *around]
 
     @property
     def context(self) -> list[int]:
         """The tokens that an answer may copy; it continues the last of them, the prefix."""
         before = self._prefix[-BEFORE_PREDICTION:] if self._predicted else []
         return [*self._files, *self._after, *before, *self._predicted, *self._prefix]
-
-    def _lines_after(self, start: int, limit: int) -> str:
-        """Return the lines of the suffix after its first tokens, of up to `limit` tokens."""
-        tokens = self._after[start : start + min(FAR, limit)]
-        text = b"".join(map(self._vocab.piece, tokens)).decode("utf-8", "ignore")
-        return text.partition("\n")[2]
 
     def _fitting(self, files: Sequence[tuple[str, str]], budget: int) -> list[int]:
         """Return the tokens of as many of the last files as fit, each with its name."""

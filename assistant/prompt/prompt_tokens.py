@@ -85,10 +85,9 @@ class ChatTokens:
         calls = self.call_format.texts if request.tools else ()
         beginning = self.thinking.beginning(request, tokens, calls)
         thoughts, dropped = self.thinking.reader(request, beginning), oversized + dropped
-        is_open = beginning.markers is not NO_MARKERS and beginning.at.state == "start"
-        may_think = is_open and request.thinking != "off"
-        markers = self.thinking.markers
-        marks = (markers.opens, markers.closes) if may_think else None
+        markers = beginning.markers
+        is_open = markers is not NO_MARKERS and beginning.at.state == "start"
+        marks = (markers.opens, markers.closes) if is_open and request.thinking != "off" else None
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
 
     def _infill_prompt(self, request: Request, infill: Infill, budget: int) -> ChatPrompt:

@@ -166,34 +166,28 @@ def parse(
 
 
 def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionRequest:
-    wanted = _checked(adapted.fields, notices)
-    if adapted.needs_model and not wanted.model and notices.strict:
-        refuse("The model is missing; strict_api refuses that.", "model")
-    if wanted.model and wanted.model != served:
-        why = f"The model asked for is {shortened(wanted.model)}; {served} answers"
-        notices.add(why, "model", "model_not_found", 404)
-    try:
-        names_call = isinstance(wanted.tool_choice, chat.Function)
-        request = _request(wanted, adapted.defaults, notices, names_call)
-    except (UsageError, ValueError) as error:
-        name = str(error).split()[0]
-        param = name if name in _CompletionBody.__struct_fields__ else None
-        raise ApiError(400, f"{error}.", "invalid_value", param) from error
-    streams = bool(wanted.stream)
-    wants_usage = bool((wanted.stream_options or {}).get("include_usage"))
-    read = notices.strict, tuple(notices.texts), adapted.limits
-    return CompletionRequest(served, request, streams, wants_usage, names_call, *read)
-
-
-def _checked(fields: Fields, notices: Notices) -> _CompletionBody:
-    fields = dialect.adapted(fields, notices)
+    fields = dialect.adapted(adapted.fields, notices)
     for name in _UNSUPPORTED.keys() & fields.keys():
         if fields[name] not in _UNSUPPORTED[name]:
             why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
             raise ApiError(400, why, "unsupported_parameter", name)
     wanted = converted(fields, _CompletionBody, notices)
     dialect.note_unknown({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
-    return wanted
+    if adapted.needs_model and not wanted.model and notices.strict:
+        refuse("The model is missing; strict_api refuses that.", "model")
+    if wanted.model and wanted.model != served:
+        why = f"The model asked for is {shortened(wanted.model)}; {served} answers"
+        notices.add(why, "model", "model_not_found", 404)
+    try:
+        request = _request(wanted, adapted.defaults, notices)
+    except (UsageError, ValueError) as error:
+        name = str(error).split()[0]
+        param = name if name in _CompletionBody.__struct_fields__ else None
+        raise ApiError(400, f"{error}.", "invalid_value", param) from error
+    streams, names_call = bool(wanted.stream), isinstance(wanted.tool_choice, chat.Function)
+    wants_usage = bool((wanted.stream_options or {}).get("include_usage"))
+    read = notices.strict, tuple(notices.texts), adapted.limits
+    return CompletionRequest(served, request, streams, wants_usage, names_call, *read)
 
 
 def converted(fields: Fields, kind: type[T], notices: Notices) -> T:
@@ -205,11 +199,10 @@ def converted(fields: Fields, kind: type[T], notices: Notices) -> T:
         raise ApiError(400, f"{error}.", "invalid_value", where) from error
 
 
-def _request(
-    wanted: _CompletionBody, defaults: Request, notices: Notices, names_call: bool
-) -> Request:
+def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Request:
     sampling = {name: getattr(wanted, name, None) for name in defaults.sampling.RANGES}
     tools, choice = chat.offered(wanted.tools or [], wanted.tool_choice)
+    several = wanted.parallel_tool_calls is not False
     given = {
         **msgspec.structs.asdict(wanted.specchat or _Speculation()),
         **_thinking(wanted),
@@ -226,7 +219,7 @@ def _request(
         tools=tools,
         tool_choice=choice,
         # As in OpenAI's API, a function that is named is called once.
-        parallel_calls=wanted.parallel_tool_calls is not False and not names_call,
+        parallel_calls=several and not isinstance(wanted.tool_choice, chat.Function),
         prediction=chat.text_of(wanted.prediction.content, "") if wanted.prediction else "",
         **dialect.without_nulls(given),
     )

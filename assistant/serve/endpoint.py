@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -68,7 +67,11 @@ class Endpoint:
         self._service, self._defaults, self._guard = service, defaults, guard
         self._name, self._report, self._warn = name, report, warn
         self._reads_ahead, self._strict, self._thinks = reads_ahead, strict, ready.thinks
-        self._model = _model_object(name, ready, int(time.time()))
+        target, draft = ready.target, ready.draft and ready.draft.name
+        self._model: Object = {
+            "id": name, "object": "model", "created": int(time.time()), "owned_by": "specchat",
+            "specchat": {"name": target.name, "context": target.n_ctx, "draft": draft},
+        }  # fmt: skip
         self._remembered, self._suggestion = AnswerTokens(), LastSuggestion()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
         self._jobs: dict[Exchange, EventStream] = {}  # for which clients wait, in their order
@@ -275,11 +278,3 @@ async def _prepended(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterato
     yield first
     async for chunk in chunks:
         yield chunk
-
-
-def _model_object(name: str, ready: Ready, loaded: int) -> dict[str, Any]:
-    """Return OpenAI's description of the model, with the time at which it was loaded."""
-    target, draft = ready.target, ready.draft
-    own = {"name": target.name, "context": target.n_ctx, "draft": draft.name if draft else None}
-    names = {"id": name, "object": "model", "created": loaded, "owned_by": "specchat"}
-    return {**names, "specchat": own}

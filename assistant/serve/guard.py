@@ -39,16 +39,13 @@ class Guard:
             return ApiError(403, why, "foreign_origin", headers=_CLOSE)
         if is_preflight:  # browsers send it without a token
             return None
-        if self.token is not None and not self._is_known(headers.get("authorization", "")):
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        same = secrets.compare_digest(token.strip().encode(), (self.token or "").encode())
+        if self.token is not None and not (same and scheme.lower() == "bearer"):
             why = "The header Authorization: Bearer TOKEN is missing or wrong."
             more = {"www-authenticate": "Bearer", **_CLOSE}
             return ApiError(401, why, "invalid_api_key", headers=more)
         return None
-
-    def _is_known(self, authorization: str) -> bool:
-        scheme, _, token = authorization.partition(" ")
-        same = secrets.compare_digest(token.strip().encode(), (self.token or "").encode())
-        return scheme.lower() == "bearer" and same
 
 
 def _is_local_name(pattern: str, text: str) -> bool:

@@ -4,7 +4,6 @@ Clients send answers back as text. Tokenising it again may give other tokens tha
 the decoded ones are cached. And the next suggestion is often the rest of the last one.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,17 +22,17 @@ class AnswerTokens:
     """Remember the tokens of answers that clients may send back as text."""
 
     def __init__(self) -> None:
-        self._tokens: OrderedDict[_AnswerKey, tuple[int, ...]] = OrderedDict()
+        self._tokens: dict[_AnswerKey, tuple[int, ...]] = {}  # the newest last
 
     def remember(self, answer: Finished) -> None:
         """Remember an answer, unless it has a thought: the template rewrites such an answer."""
         if answer.thought:
             return
         key = _answer_key(answer.text, answer.tool_calls)
+        self._tokens.pop(key, None)
         self._tokens[key] = answer.token_ids
-        self._tokens.move_to_end(key)
         if len(self._tokens) > MAX_ANSWERS_REMEMBERED:
-            self._tokens.popitem(last=False)
+            del self._tokens[next(iter(self._tokens))]
 
     def with_tokens(self, message: Message) -> Message:
         """Return a message; if it is an answer that is remembered, with its tokens."""

@@ -184,8 +184,7 @@ class Response(Completion):
         yield self._of_item(f"{name}.delta", delta=text, logprobs=[*rows])
 
     def _part(self, name: str) -> Object:
-        own = {"text": self._text, "logprobs": self._logprobs}
-        return {"type": name, "annotations": [], **own}
+        return {"type": name, "annotations": [], "text": self._text, "logprobs": self._logprobs}
 
     def _close(self, status: str) -> Iterator[Object]:
         """Yield the end of the open item, if there is one."""

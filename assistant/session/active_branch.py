@@ -43,6 +43,7 @@ class ActiveBranch:
         """Its number in the store; None before the first message, or if it is not saved."""
         self.writes = store is not None and writes
         """Whether messages are written to the store."""
+        self._cut: int | None = None  # the end of the branch that `cut_before` left
         self._numbers = count(-1, -1)
         self._traces: dict[int, Trace] = {}  # of answers that are in memory alone
 
@@ -206,8 +207,15 @@ class ActiveBranch:
 
     def cut_before(self, message: StoredMessage) -> None:
         """Show the path up to a message, without it."""
-        ids = [shown.id for shown in self.records]
+        ids, end = [shown.id for shown in self.records], self.end
         self._show(self.records[: ids.index(message.id)], self.conversation)
+        self._cut = end
+
+    def undo_cut(self) -> None:
+        """Show the branch that was cut, or the conversation as it is stored if none was."""
+        if self._cut is not None:
+            self._required_store.choose(self._cut)
+        self.reopen()
 
     def choose(self, message: int) -> None:
         """Show the newest branch through a message."""
@@ -235,5 +243,5 @@ class ActiveBranch:
         return self.store
 
     def _show(self, path: Sequence[StoredMessage], conversation: int | None) -> None:
-        self.records, self.conversation = tuple(path), conversation
+        self.records, self.conversation, self._cut = tuple(path), conversation, None
         self._emit(PathShown(self.records))

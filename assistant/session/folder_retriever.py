@@ -154,8 +154,9 @@ class FolderRetriever:
         searches |= {file.name: partial(find_in_text, file.whole.name, file.text) for file in texts}
         hits = {name: find(words, questions, answers, limit) for name, find in searches.items()}
         by_name = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
-        in_turns = [*filter(None, chain.from_iterable(zip_longest(*by_name)))]
-        distinct = {hit.text: hit for hit in in_turns + in_turns[::-1]}  # each text's first one
+        distinct: dict[str, Attachment] = {}  # by their texts
+        for hit in filter(None, chain.from_iterable(zip_longest(*by_name))):
+            distinct.setdefault(hit.text, hit)
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
         passages = before_question(islice(distinct.values(), limit), path, model.n_ctx)
         unfit = (file for file in texts if not hits[file.name].passages)

@@ -76,11 +76,8 @@ def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
 
     Small models repeat calls without end; the next answer must then be one without calls.
     """
-    known, last = set[tuple[str, str]](), set[tuple[str, str]]()
-    for tool_calls in answers:
-        known |= last
-        last = {(call.name, call.arguments) for call in tool_calls}
-    return bool(last) and last <= known
+    sets = [{(call.name, call.arguments) for call in tool_calls} for tool_calls in answers]
+    return bool(sets and sets[-1]) and sets[-1] <= {call for known in sets[:-1] for call in known}
 
 
 def messages_of(
@@ -113,17 +110,13 @@ def messages_of(
         ids = record.token_ids if record.model == model else ()
         message = Message(record.role, content, ids, record.thought, record.tool_calls)
         if dated and is_user and record.created:  # else it is not known when
-            message = _with_day(message, record)
+            words = len(record.content) if record.content.strip() else 0
+            day = date.fromtimestamp(record.created).isoformat()
+            message = replace(message, day=day, attached=len(content) - words)
         messages.append(message)
     if messages and messages[-1].role == "tool":
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]
     return tuple(messages)
-
-
-def _with_day(message: Message, record: StoredMessage) -> Message:
-    words = len(record.content) if record.content.strip() else 0
-    day = date.fromtimestamp(record.created).isoformat()
-    return replace(message, day=day, attached=len(message.content) - words)
 
 
 def without_more_calls(messages: Sequence[Message]) -> tuple[Message, ...]:

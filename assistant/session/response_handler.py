@@ -149,14 +149,12 @@ class ResponseHandler:
 
     def _drop_empty(self, answer: StoredMessage) -> None:
         """Drop an empty answer; a question without another answer returns to the input."""
-        branch = self._branch
-        if not branch.shows(answer):  # it is of another conversation
-            branch.remove(answer)
-            return
-        question = branch.records[-2]
+        branch, is_shown = self._branch, self._branch.shows(answer)
         branch.remove(answer)
+        if not is_shown:  # it is of another conversation
+            return
         if len(answer.siblings) > 1 and branch.writes:
-            branch.reopen()  # at another answer
-        elif question.role == "user":
+            branch.undo_cut()
+        elif (question := branch.records[-1]).role == "user":
             branch.remove(question)
             self._emit(InputRestored(question.content, question.attachments))

@@ -135,9 +135,18 @@ class UnsentText:
         return to_json(typed, queue) if queue or typed != Unsent("") else ""
 
     def _follow(self) -> None:
-        """Restore what was left where the user is now, before what was typed since."""
-        self._key = self._here
-        if state := self._state_of(self._key):
+        """Restore what was left where the user is now, before what was typed since.
+
+        What cannot be read stays in the store.
+        """
+        key, store = self._here, self._branch.store
+        self._key = key
+        if key not in self._states:
+            self._states[key] = self._stored[key] = ""
+            with suppress(StorageError):
+                left = store.recall(key) if store is not None else None
+                self._states[key] = self._stored[key] = left or ""
+        if state := self._states[key]:
             unsent, queue = from_json(state)
             self._prompt.insert(unsent)
             self._prompt.queued = (*queue, *self._prompt.queued)
@@ -145,16 +154,6 @@ class UnsentText:
     @property
     def _here(self) -> str:
         return unsent(self._branch.conversation, self.question.id if self.question else None)
-
-    def _state_of(self, key: str) -> str:
-        """Return the state of a key; one that cannot be read stays in the store."""
-        store = self._branch.store
-        if key not in self._states:
-            self._states[key] = self._stored[key] = ""
-            with suppress(StorageError):
-                left = store.recall(key) if store is not None else None
-                self._states[key] = self._stored[key] = left or ""
-        return self._states[key]
 
 
 def to_json(unsent: Unsent, queue: Iterable[Unsent] = ()) -> str:

@@ -109,13 +109,18 @@ def choose(sql: sqlite3.Connection, message: int) -> None:
 def drop(sql: sqlite3.Connection, message: int) -> None:
     """Hide a message and its descendants; `Store.close` removes them for good.
 
-    If the leaf is among them, switch to a sibling.
+    If the leaf is among them, switch to the nearest sibling, or to the parent if there is none.
     """
     dropped, conversation = messages.record(sql, message), messages.conversation_of(sql, message)
     hide = f"{_DESCENDANTS} UPDATE message SET hidden = ? WHERE id IN (SELECT id FROM down)"
     sql.execute(hide, (message, message))
     if sql.execute(_LEAF_IS_HIDDEN, (conversation,)).fetchone():
-        _leave(sql, conversation, dropped)
+        earlier = max((id_ for id_ in dropped.siblings if id_ < message), default=None)
+        later = min((id_ for id_ in dropped.siblings if id_ > message), default=None)
+        if nearest := earlier or later:
+            choose(sql, nearest)
+        else:
+            messages.set_leaf(sql, conversation, dropped.parent)
 
 
 def restore(sql: sqlite3.Connection, message: int) -> None:
@@ -139,13 +144,3 @@ def fork(sql: sqlite3.Connection, message: int) -> int:
     title = f"Fork: {source.title.removeprefix('Fork: ')}"  # at the start: lists may cut the end
     copy = conversation_from(path, title, True, source.system, source.traces)
     return insert_conversation(sql, copy)
-
-
-def _leave(sql: sqlite3.Connection, conversation: int, dropped: StoredMessage) -> None:
-    """Switch to the nearest sibling of a dropped message, or to its parent if it has none."""
-    others = [id_ for id_ in dropped.siblings if id_ != dropped.id]
-    earlier = [id_ for id_ in others if id_ < dropped.id]
-    if others:
-        choose(sql, (earlier or others)[-1 if earlier else 0])
-    else:
-        messages.set_leaf(sql, conversation, dropped.parent)

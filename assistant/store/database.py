@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
@@ -137,13 +138,6 @@ def create_tables(sql: sqlite3.Connection) -> None:
     sql.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def rebuild_indexes(sql: sqlite3.Connection) -> None:
-    """Rebuild the search indexes from the tables, however damaged they are; in a transaction."""
-    for name in _INDEXES:
-        for statement in _EMPTY_INDEX:
-            sql.execute(statement.format(name))
-
-
 _Result = TypeVar("_Result")
 
 
@@ -152,7 +146,6 @@ class Database:
 
     def __init__(self, sql: sqlite3.Connection, path: Path | None) -> None:
         self.path = path
-        self.announce: Callable[[str], object] = str  # gets a sentence before what takes a while
         self._sql = sql
         self._lock = threading.RLock()
 
@@ -184,7 +177,8 @@ class Database:
                 # A damaged length that asks for more memory than there is may be an index's.
                 if not (is_index_damage(error) or isinstance(error, MemoryError)):
                     raise
-            with transaction(sql):
-                rebuild_indexes(sql)
+            with transaction(sql):  # rebuild the indexes, however damaged they are
+                for name, empty in product(_INDEXES, _EMPTY_INDEX):
+                    sql.execute(empty.format(name))
             with transaction(sql, statement):
                 return do(sql)

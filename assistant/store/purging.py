@@ -1,7 +1,7 @@
 """Deletion for good: from tables, search indexes, free pages, caches and backups."""
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from assistant.engine.sources import ngram_store
 from assistant.store import files
@@ -28,14 +28,21 @@ _REMOVE = (
 )
 
 
-def purge(database: Database, ids: Collection[int | None] = (None,)) -> None:
-    """Remove conversations or, without their ids, all deleted ones and all hidden messages."""
+def purge(
+    database: Database,
+    ids: Collection[int | None] = (None,),
+    announce: Callable[[str], object] = str,
+) -> None:
+    """Remove conversations or, without their ids, all deleted ones and all hidden messages.
+
+    `announce` gets a sentence before what takes a while.
+    """
     query = f"SELECT EXISTS ({_TEXTS}) OR EXISTS ({_DELETED})"
     if not database.read(lambda sql: any(sql.execute(query, (id_,)).fetchone()[0] for id_ in ids)):
         return
     if database.path:  # copies first: with the rows gone, nothing would retry
         if (size := database.path.stat().st_size) > _SLOW:
-            database.announce(f"Removing deleted text from {size / 1e6:,.0f} MB of chats ...")
+            announce(f"Removing deleted text from {size / 1e6:,.0f} MB of chats ...")
         ngram_store.clear()
         try:
             snapshots.discard(snapshots.folder())

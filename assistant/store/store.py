@@ -58,8 +58,7 @@ class Store:
         opened = in_memory() if path is None else on_disk(path)
         self.warning: str | None = opened.warning
         self._database = opened.database
-        self._database.announce = announce
-        self._lock = opened.lock
+        self._lock, self._announce = opened.lock, announce
         self._streamed: dict[int, Trace] = {}  # by streaming answer, the part of its trace on disk
 
     @property
@@ -75,7 +74,7 @@ class Store:
         """
         with suppress(StorageError):  # the next close tries again
             if self._lock and self._lock.take_alone():
-                purge(self._database)
+                purge(self._database, announce=self._announce)
         with suppress(StorageError):
             self.back_up()
         self._database.close()
@@ -139,7 +138,7 @@ class Store:
 
     def remove(self, *conversations: int) -> None:
         """Remove conversations for good, from the file, its free pages and its backup."""
-        purge(self._database, conversations)
+        purge(self._database, conversations, self._announce)
 
     def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
         """Store an unfinished answer: its whole text and trace so far."""

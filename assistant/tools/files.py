@@ -139,9 +139,8 @@ class Files:
 
 def _content(file: int) -> str | None:
     """Return the text of an open file, at most `FILE_BYTES` of it; None if it is no text."""
-    content = b""
-    while part := os.read(file, FILE_BYTES - len(content)):
-        content += part
+    with os.fdopen(file, "rb", closefd=False) as opened:
+        content = opened.read(FILE_BYTES)
     try:
         return decode(content, "", is_cut=len(content) == FILE_BYTES).text
     except UsageError:

@@ -48,10 +48,10 @@ class Server:
     def report(self) -> values.ServerReport:
         """Return the state of the server."""
         lives = self._life is not None and not self._life.done()
-        state: values.ServerState = "ready" if self._session else "starting" if lives else "off"
+        state: values.ServerState = "starting" if lives else "off"
+        state = "failed" if self._reason else "ready" if self._session else state
         reason = self.settings.without_secrets(self._reason or self._left_out)
         tools = tuple(self._tools) if self._session else ()
-        state = "failed" if self._reason else state
         return values.ServerReport(self.settings.name, state, reason, tools, self._errors)
 
     async def offered(self) -> tuple[OfferedTool, ...]:

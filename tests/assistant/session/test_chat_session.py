@@ -83,10 +83,7 @@ async def test_an_answer_that_ends_before_its_first_token_gives_the_question_bac
     await stage.ask("Why?")
     stage.session.stop()
     assert stage.stopped == 1
-    if fails:
-        await stage.fail("The engine is gone.")
-    else:
-        await stage.finish("", Stop.CANCELLED)
+    await (stage.fail("The engine is gone.") if fails else stage.finish("", Stop.CANCELLED))
     assert (stage.restored_inputs, stage.roles, stage.stored) == (["Why?"], "", [])
     assert not stage.store.summaries()  # no conversation without a message stays
     await stage.ask("How?")
@@ -120,8 +117,7 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_neve
     await stage.rest()
     stage.session.stop()
     await stage.finish("", Stop.CANCELLED)
-    assert stage.contents == ["Why?", "Because."]
-    assert stage.restored_inputs == []
+    assert (stage.contents, stage.restored_inputs) == (["Why?", "Because."], [])
     stage.session.answer_again(first)
     await stage.answer("Therefore.")
     leaf = stage.session.branch.leaf
@@ -129,6 +125,11 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_neve
     assert [request.seed for request in stage.requests] == [7, 8, 8]
     stage.session.branch.choose(first.id)
     assert stage.contents == ["Why?", "Because."]
+    stage.session.answer_again(first)
+    await stage.rest()
+    stage.session.stop()
+    await stage.finish("", Stop.CANCELLED)
+    assert stage.contents == ["Why?", "Because."]  # as before, and not the newer answer
     await stage.ask("And?")
     assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
 
@@ -183,8 +184,7 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     await stage.finish("cause.", stats=MORE)
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     assert stage.session.branch.leaf.stats == BOTH  # the figures of both parts
-    trace = stage.store.trace(cut.id)
-    assert "".join(step.text for step in trace) == "Because."
+    assert "".join(step.text for step in stage.store.trace(cut.id)) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.session.continue_from(stage.session.branch.records[0])
     chats[1].stream(cut.id, "Because. And", ())
