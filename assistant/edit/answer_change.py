@@ -54,23 +54,21 @@ def _change(proposal: ProposedFile, request: str) -> AnswerChange:
     """Return a change; UsageError if the file has it already, StorageError if it is read-only."""
     if proposal.reason:
         raise UsageError(proposal.reason)
-    name, path, warnings = proposal.name, expanded(proposal.name).absolute(), list[str]()
-    is_new = proposal.old is None and not os.path.lexists(path)
-    file = text_file.new(path) if is_new else text_file.read(path)
-    if not is_new:
+    name, path = proposal.name, expanded(proposal.name).absolute()
+    file = text_file.read(path) if os.path.lexists(path) else text_file.new(path)
+    if not file.missing:
         text_file.check_writable(path)
     data = file.encoded(proposal.text)
     parsed = text_file.parse(file.path, data)
     hunks = compare(file.lines if file.data else (), parsed.lines)
     if not hunks:
         raise UsageError(f"{name} has this change already.")
-    if is_new:
+    warnings = [f"This is only a fragment: {proposal.gap}."] if proposal.gap else []
+    if file.missing:
         warnings.append(f"A new file in {file.path.parent}.")
     elif proposal.old is None:
         warnings.append(f"{name} exists, and was not attached: the answer was written without it.")
     elif file.encoded(proposal.old) != file.data:
         warnings.append("The file has changed since it was attached.")
-    if proposal.gap:
-        warnings.insert(0, f"This is only a fragment: {proposal.gap}.")
     warnings += review(file.path.suffix, file.text, parsed.text, request)
     return AnswerChange(name, file, data, hunks, warnings)

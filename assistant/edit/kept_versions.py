@@ -130,14 +130,10 @@ def _last(path: Path, now: bytes) -> Version:
 
 
 def _save(path: Path, pending: Path, version: Version) -> None:
-    try:
+    what = f"The old version of {path} cannot be kept in {pending.parent}"
+    with raising(StorageError, what, " Nothing was written. With --no-save none is kept."):
         disk.check_ours(_stored_path(path))
         disk.write_private(pending, msgspec.msgpack.encode(version))
-    except OSError as error:
-        raise StorageError(
-            f"The old version of {path} cannot be kept in {pending.parent} ({error.strerror}), so "
-            "nothing was written. With --no-save none is kept."
-        ) from error
 
 
 def _remove_oldest(folder: Path) -> None:

@@ -22,6 +22,7 @@ DEFINES = re.compile(
 )
 IMPORTS = re.compile(r"^(?:import_|future_import|use_decl|preproc_include|using_dir)")
 NAMES = re.compile(r"identifier$|^constant$")
+MEMBER_ROLES = ("attribute", "property", "field")
 BINDS = {"name", "left", "pattern", "declarator", "parameter", "parameters", "alias"}
 OUTLINED = re.compile(  # the beginning of a definition in a language without a grammar
     r"(?im)^[ \t]*(?:(?:\w+[ \t]+){0,3}(?:def|class|func|fun|fn|function|struct|module|record|sub|"
@@ -137,18 +138,14 @@ def _children(node: Node) -> list[tuple[Node, str]]:
 
 def _add_name(node: Node, role: str, is_bound: bool, result: Outline) -> None:
     name = _text(node)
-    is_member = role in ("attribute", "property", "field") or node.type in (
-        "field_identifier", "property_identifier",
-    )  # fmt: skip
-    if is_member:
+    if role in MEMBER_ROLES or node.type in ("field_identifier", "property_identifier"):
         result.members.add(name)
-        return
-    if is_bound:
+    elif is_bound:
         result.bound.add(name)
-        return
-    result.used.setdefault(name, node.start_point.row + 1)
-    if role == "qualifier":
-        result.qualifiers.add(name)
+    else:
+        result.used.setdefault(name, node.start_point.row + 1)
+        if role == "qualifier":
+            result.qualifiers.add(name)
 
 
 def _defined(node: Node) -> str:

@@ -119,10 +119,8 @@ def check_unchanged(path: Path, old: bytes | None) -> None:
 
 def remove(file: TextFile) -> None:
     """Remove a file that was new, and its new folders."""
-    try:
+    with raising(StorageError, f"{file.path} cannot be removed"):
         file.path.unlink()
-    except OSError as error:
-        raise StorageError(f"{file.path} cannot be removed: {error.strerror}.") from error
     with suppress(OSError):  # other files are in it
         for folder in file.missing[1:]:
             folder.rmdir()
@@ -135,8 +133,8 @@ def replace(path: Path, old: bytes | None, new: bytes) -> None:
     file is made, with its folders. StorageError if the file has changed since `old` was read, is
     there though it was not, or cannot be written.
     """
-    real = path.resolve()
-    try:
+    real, intact = path.resolve(), "" if old is None else " It is intact."
+    with raising(StorageError, f"{path} cannot be written", intact):
         if old is None:
             real.parent.mkdir(parents=True, exist_ok=True)
         else:
@@ -156,9 +154,6 @@ def replace(path: Path, old: bytes | None, new: bytes) -> None:
             os.replace(name, real)
         finally:
             name.unlink(missing_ok=True)
-    except OSError as error:
-        intact = " It is intact." * (old is not None)
-        raise StorageError(f"{path} cannot be written: {error.strerror}.{intact}") from error
 
 
 def _copy_state(real: Path, copy: Path, path: Path) -> None:

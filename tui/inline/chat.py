@@ -71,10 +71,8 @@ class InlineChat:
         )
         self.unsent = UnsentText(self, self.session)
         """The text in the prompt, the queue, and those of other conversations."""
-        painter = Painter(settings.theme)
-        self.scrollback = Scrollback(
-            painter, self.session.branch, lambda: self.prompt.refresh(), lambda: len(self.queued)
-        )
+        callbacks = lambda: self.prompt.refresh(), lambda: len(self.queued)
+        self.scrollback = Scrollback(Painter(settings.theme), self.session.branch, *callbacks)
         self.prompt: _Prompt
         """Set by `run`."""
         self._pastes = count(1)

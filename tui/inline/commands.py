@@ -264,13 +264,10 @@ class SlashCommands(Completer):
         word = re.split(r"[ \n]", before)[-1]  # the word that ends at the cursor
         if word.startswith("@") or before.startswith("/attach "):
             typed = word.removeprefix("@")
-            yield from (Completion(name, -len(typed)) for name in self._files(typed))
+            self._known = self._known or (() if is_path(typed) else files_below(Path()))
+            names = (match.name for match in matching(typed, self._known, MAX_LISTED))
+            yield from (Completion(name, -len(typed)) for name in names)
         elif before.startswith("/") and " " not in before:
             for name in self.names:
                 if name.startswith(before[1:]):
                     yield Completion(name, 1 - len(before), display_meta=self._about(name))
-
-    def _files(self, typed: str) -> Iterator[str]:
-        """Yield the names that fit what was typed: letters of them, or a path."""
-        self._known = self._known or (() if is_path(typed) else files_below(Path()))
-        yield from (match.name for match in matching(typed, self._known, MAX_LISTED))

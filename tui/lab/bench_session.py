@@ -88,7 +88,7 @@ def _about(
     first = setups[systems[0].name]
     paths = {"target": first.target, "draft": first.draft}
     paths |= {system.target: setups[system.name].target for system in systems if system.target}
-    text = "\0".join(f"{system.question}\0{system.repeat}" for system in questions)
+    text = "\0".join(f"{item.question}\0{item.repeat}" for item in questions)
     names = ("seed", "draft_sources", "rule", "system", "n_ctx", "threads", "gpu_layers", "engine")
     return {
         "command": click.get_current_context().info_name,

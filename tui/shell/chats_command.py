@@ -16,7 +16,7 @@ from assistant.store.exports import json_lines, markdown, read_json_lines, write
 from assistant.store.files import database_path, present
 from assistant.store.store import Store
 from assistant.store.values import FullConversation
-from models.errors import StorageError, UsageError
+from models.errors import StorageError, UsageError, raising
 from tui.safe import one_line, safe
 from tui.shell.options import FILE, NumberParameter
 from tui.shell.standard_output import announce
@@ -152,16 +152,15 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
 
 def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
     name = getattr(file, "name", "<stdin>")
-    try:
+    with raising(StorageError, f"{name} cannot be read"):
         data = file.read(MAX_IMPORT_BYTES + 1)
+    try:
         if len(data) > MAX_IMPORT_BYTES:
             raise StorageError(f"more than {MAX_IMPORT_BYTES >> 30} GiB are not imported at once.")
         whole = tuple(read_json_lines(data.removeprefix(BOM_UTF8).splitlines()))
         if not whole:
             raise StorageError("there is no conversation in it; export one with --format jsonl.")
         return whole
-    except OSError as error:
-        raise StorageError(f"{name} cannot be read: {error.strerror}.") from error
     except StorageError as error:
         raise StorageError(f"{name}: {error}") from error
 

@@ -75,7 +75,9 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
     if not os.path.isabs(os.path.expanduser("~")):
         raise UsageError("The home folder is unknown. Set HOME to a folder's path, from / on.")
     if ctx.invoked_subcommand is not None:
-        ctx.default_map = {ctx.invoked_subcommand: given_before_the_command(ctx)}
+        typed, source = click.core.ParameterSource.COMMANDLINE, ctx.get_parameter_source
+        given = {name: value for name, value in ctx.params.items() if source(name) is typed}
+        ctx.default_map = {ctx.invoked_subcommand: given}  # it counts for the command, too
         return
     if inline:
         if not are_terminals(sys.stdin, sys.stdout):
@@ -95,14 +97,6 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
     app = SpecchatApp(layers.settings(), layers=layers)
     app.run()
     sys.exit(app.return_code)
-
-
-def given_before_the_command(ctx: click.Context) -> dict[str, Any]:
-    """Return the options typed in front of a command, which count for it, too."""
-    typed = click.core.ParameterSource.COMMANDLINE
-    return {
-        name: ctx.params[name] for name in ctx.params if ctx.get_parameter_source(name) is typed
-    }
 
 
 def main() -> None:

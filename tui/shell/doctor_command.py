@@ -142,8 +142,8 @@ def _machine() -> Iterator[Finding]:
 def _pair() -> Iterator[Finding]:
     """Check the default pair, the draft made for it here, and the chosen engine."""
     target, draft = catalog.DEFAULT.target, catalog.DEFAULT.draft
-    for entry in (target, draft):
-        path = find(entry)
+    paths = [find(entry) for entry in (target, draft)]
+    for entry, path in zip((target, draft), paths, strict=True):
         if path is None:
             fix = f"specchat models pull {entry.name}"
             yield Finding("model", "bad", f"{entry.name} is not on this machine.", fix)
@@ -151,15 +151,14 @@ def _pair() -> Iterator[Finding]:
             verified = checksum.known_sha256(path) == entry.sha256
             how = "verified" if verified else "verified when first used"
             yield Finding("model", "ok", f"{entry.name}, {how}: {path}")
-    path = find(target)
-    if path is None or find(draft) is None:
+    if paths[0] is None or paths[1] is None:
         return
     if made := own_draft(identify(target.name)):
         yield Finding("model", "ok", f"made to guess for {target.name}: {made.path}")
     else:
         text = f"No faster draft was made for {target.name} yet; its draft is used as downloaded."
         yield Finding("model", "note", text, f"specchat models pull {catalog.DEFAULT.name}")
-    yield from _choice(path)
+    yield from _choice(paths[0])
 
 
 def _choice(target: Path) -> Iterator[Finding]:

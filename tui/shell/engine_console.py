@@ -180,9 +180,8 @@ class EngineConsole:
 
     async def _close(self) -> None:
         """Cancel a job that an interrupt left running, and close the engine."""
-        if self._following is not None:
-            self._following.cancel()
-            await asyncio.gather(self._following, return_exceptions=True)
+        self.give_up()
+        await asyncio.gather(*filter(None, [self._following]), return_exceptions=True)
         for close in self.closing:
             await close()
         await self.engine.close()

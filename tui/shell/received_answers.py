@@ -77,7 +77,7 @@ CURES = {
     Stop.STOP_STRING: "leave out --stop",
 }
 """What to do when an answer ended before its form was complete, by stop reason."""
-PASSAGE_FIELDS = "number", "name", "first", "last"
+PASSAGE_FIELDS, RESULT_FIELDS = ("number", "name", "first", "last"), ("state", "stop", "seconds")
 OPTIONAL = "reasoning_content", "calls", "sources", "unsupported"
 """The fields of a report that are left out where there is nothing to report."""
 
@@ -176,16 +176,11 @@ def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
 
 
 def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
-    results = {result.tool_calls[0].id: result for result in given.results}
-    reported = []
-    for call in finished.tool_calls:
-        reported.append(asdict(call))
-        if call.id in results:
-            end = results[call.id]
-            reported[-1] |= {
-                "result": end.content, "state": end.state, "stop": end.stop, "seconds": end.seconds
-            }  # fmt: skip
-    return reported
+    results = {
+        result.tool_calls[0].id: {"result": result.content, **_fields(result, RESULT_FIELDS)}
+        for result in given.results
+    }
+    return [asdict(call) | results.get(call.id, {}) for call in finished.tool_calls]
 
 
 def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
@@ -193,5 +188,4 @@ def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _model(model: ModelInfo) -> dict[str, Any]:
-    digest = sha256_once(model.path)
-    return {"name": model.name, "path": str(model.path), "sha256": digest}
+    return {"name": model.name, "path": str(model.path), "sha256": sha256_once(model.path)}

@@ -29,7 +29,8 @@ from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import FILE, NumberParameter, settings, shared
 
-if TYPE_CHECKING:  # it imports the server's libraries, which are slow to load
+if TYPE_CHECKING:  # they import the server's libraries, which are slow to load
+    from assistant.serve.endpoint import Endpoint
     from assistant.serve.exchange import Exchange
 
 TOKEN = "SPECCHAT_TOKEN"
@@ -101,52 +102,39 @@ def serve(
         ready: Ready = console.run(setup, stoppable=False)
         console.hide_progress()
         listening.listen()
-        guard = Guard(token or generated, chosen.allow_origins)
-        name = name_of(chosen, setup)
+        name, usual = name_of(chosen, setup), chosen.request()
         shown_address = f"[{address}]" if ":" in address else address
         root = f"http://{shown_address}:{listening.getsockname()[1]}"
         click.echo(f"{root}/v1")
-        announce(name, ready, outlook.missing_draft(no_draft, ready, chosen), generated)
+        guesses = f", and {model_name(ready.draft.name)} guesses" if ready.draft else ""
+        _log(f"{name} answers{guesses}. Ctrl-C stops the server.")
+        if missing := outlook.missing_draft(no_draft, ready, chosen):
+            _log(missing)
+        if generated:
+            _log(f"Others on the network can ask, with this token: {generated}")
         if editor:
             _log(f"For {EDITORS[editor][0]}:")
             click.echo(safe(lines_for(editor, root, name)))
-        console.wait(_serve(console, listening, name, ready, chosen, guard, strict_api))
+        from assistant.serve.endpoint import Endpoint
+
+        guard = Guard(token or generated, chosen.allow_origins)
+        callbacks = _report, _log, lambda: chosen.may_read_ahead
+        endpoint = Endpoint(console.engine, name, ready, usual, guard, *callbacks, strict_api)
+        console.wait(_serve(console, listening, endpoint))
     if console.interrupted:
         sys.exit(130)
 
 
-async def _serve(
-    console: EngineConsole,
-    listening: socket.socket,
-    name: str,
-    ready: Ready,
-    settings: Settings,
-    guard: Guard,
-    strict: bool,
-) -> None:
+async def _serve(console: EngineConsole, listening: socket.socket, endpoint: "Endpoint") -> None:
     """Answer requests until a signal."""
     from assistant.serve.connection import listen
-    from assistant.serve.endpoint import Endpoint
 
     end = asyncio.Event()
     for number in {*ending()} - {signal.SIGINT}:
         asyncio.get_running_loop().add_signal_handler(number, end.set)
     console.stop_with(end.set)
     console.stoppable = True  # a second Ctrl-C does not wait
-    callbacks = _report, _log, lambda: settings.may_read_ahead
-    usual = settings.request()
-    endpoint = Endpoint(console.engine, name, ready, usual, guard, *callbacks, strict)
     await listen(endpoint, listening, end, endpoint.stop)
-
-
-def announce(name: str, ready: Ready, no_draft: str | None, generated_token: str | None) -> None:
-    """Print which models answer, why there is no draft, and the generated token."""
-    guesses = f", and {model_name(ready.draft.name)} guesses" if ready.draft else ""
-    _log(f"{name} answers{guesses}. Ctrl-C stops the server.")
-    if no_draft:
-        _log(no_draft)
-    if generated_token:
-        _log(f"Others on the network can ask, with this token: {generated_token}")
 
 
 def lines_for(editor: str, root: str, model: str) -> str:

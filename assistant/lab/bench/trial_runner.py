@@ -182,9 +182,8 @@ class TrialRunner:
             key, costs = (trial.setup, trial.system), Costs(*assistant.profile.seconds)
             controller = self._controllers.setdefault(key, Controller(costs))
         assistant.controller = controller
-        for model in (assistant.target, assistant.draft):
-            if model:
-                model.logits([0])  # removes the prompt from the cache
+        for model in filter(None, (assistant.target, assistant.draft)):
+            model.logits([0])  # removes the prompt from the cache
         control = Control(request.mode, request.lookahead, self._state.control.cancel)
         if controller:
             assistant.prefill_common_prefix(control)

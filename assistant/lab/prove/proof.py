@@ -1,7 +1,7 @@
 """One proof of the user's pair: its answers, and samples of how answers begin."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
@@ -182,15 +182,6 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
     started, amounts = perf_counter(), THOROUGH if job.thorough else QUICK
     _, _, turns, tasks = amounts
     meter = Meter(5 + 3 * tasks + 1 + len(RULES) * turns, emit)
-
-    def check_all(checks: Iterable[Check]) -> None:
-        for check in checks:
-            emit(check)
-            meter.what = check.layer
-            meter.step()  # they take about as long as each other
-            if control.cancel.raised:
-                raise Cancelled
-
     n_ctx = min(N_CTX, job.setup.n_ctx)
     setup = replace(job.setup, n_ctx=n_ctx, snapshots=0, measure=False)
     with ExitStack() as opened:
@@ -200,7 +191,13 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
             raise ModelError(f"The pair cannot be proved. {ready.no_draft}")
         if speculates:
             lookahead = min(job.lookahead or USUAL_LOOKAHEAD, most_proposals(assistant.target))
-            check_all(_compared(ProvedPair(assistant, job.sampling, lookahead, job.seed), *amounts))
+            pair = ProvedPair(assistant, job.sampling, lookahead, job.seed)
+            for check in _compared(pair, *amounts):
+                emit(check)
+                meter.what = check.layer
+                meter.step()  # they take about as long as each other
+                if control.cancel.raised:
+                    raise Cancelled
     paths = tuple(model.path for model in (ready.target, ready.draft) if model)
     return Proved(paths, ready.no_draft, speculates, job.seed, perf_counter() - started)
 

@@ -155,10 +155,10 @@ def test_a_server_could_not_connect_if_it_wanted_to(target, tmp_path):
     """The code below runs in its process, after the models are loaded."""
     (tmp_path / "sitecustomize.py").write_text(
         "import socket, tui.shell.serve as serving\n"
-        "def announce(*_):\n"
+        "def log(*_):\n"
         "    client = socket.socket()\n"
         "    print('errno', client.connect_ex(('127.0.0.1', 9)), flush=True)\n"
-        "serving.announce = announce\n"
+        "serving._log = log\n"
     )
     environment = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     with serving("--target", target, env=environment) as (process, _):

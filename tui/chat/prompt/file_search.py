@@ -18,11 +18,20 @@ MAX_FILES = 20_000
 """Files to choose from; further ones are ignored."""
 SEARCH_LIMIT_S = 2.0
 """Seconds to look for files."""
-SKIPPED, BINARY = (
-    frozenset(names.split())
-    for names in Path(__file__).with_name("not_searched.txt").read_text("utf-8").split("\n\n")
-)
-"""The names of folders that hold no documents, and the ends of the names of files without text."""
+SKIPPED = {
+    ".cache", ".git", ".hg", ".hypothesis", ".idea", ".mypy_cache", ".nox", ".pytest_cache",
+    ".ruff_cache", ".svn", ".tox", ".venv", "__pycache__", "build", "dist", "node_modules",
+    "site-packages", "target", "venv",
+}  # fmt: skip
+"""The names of folders that hold no documents."""
+BINARY = {
+    ".7z", ".a", ".avi", ".bin", ".bmp", ".bz2", ".class", ".db", ".dll", ".dylib", ".eot", ".exe",
+    ".gguf", ".gif", ".gz", ".ico", ".jar", ".jpeg", ".jpg", ".mov", ".mp3", ".mp4", ".npy", ".npz",
+    ".o", ".ogg", ".otf", ".parquet", ".png", ".pyc", ".pyd", ".safetensors", ".so", ".sqlite",
+    ".tar", ".tif", ".tiff", ".ttf", ".wasm", ".wav", ".webm", ".webp", ".whl", ".woff", ".woff2",
+    ".xz", ".zip", ".zst",
+}  # fmt: skip
+"""The ends of the names of files without text."""
 GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "-co", "--exclude-standard")
 """Lists the files that a repository does not ignore, without running the program that its
 configuration may name.
