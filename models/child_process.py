@@ -107,5 +107,5 @@ def forbid_connections() -> bool:
 
 
 if __name__ == "__main__":  # another module, which is to die with its parent
-    die_with(os.getppid())
+    die_with(int(sys.argv.pop()))
     runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)

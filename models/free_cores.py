@@ -24,14 +24,11 @@ class FreeCores:
     """
 
     def __init__(self) -> None:
-        self._most = self._threads = compute_cores()
+        self._most = self.threads = compute_cores()
+        """The number for the next evaluation."""
         self.are_free = True
         """Whether other programs leave all cores that an evaluation uses on a calm machine."""
         self._periods, self._evaluated_s, self._others_s = 0, 0.0, 0.0
-
-    def threads(self) -> int:
-        """Return the number for the next evaluation."""
-        return self._threads
 
     @contextmanager
     def observed(self) -> Iterator[None]:
@@ -48,7 +45,7 @@ class FreeCores:
             free = len(processors()) - self._others_s / self._evaluated_s
             self.are_free = fastest(free) >= self._most
             is_trial = self._periods % TRIAL_EVERY == 0
-            self._threads = self._most if is_trial or self.are_free else fastest(free)
+            self.threads = self._most if is_trial or self.are_free else fastest(free)
             self._evaluated_s = self._others_s = 0.0
 
 

@@ -4,6 +4,7 @@ Measured against the resident memory of a process that loaded the file and read 
 """
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -189,13 +190,9 @@ def fit(needed: int, resident: int | None = None, freed: int = 0) -> Fit:
 
 def in_use() -> int:
     """Return the bytes of memory of this program and its children, without mapped files."""
-    process = psutil.Process()
-    return sum(map(_own, (process, *process.children(recursive=True))))
-
-
-def _own(process: psutil.Process) -> int:
-    try:
-        memory = process.memory_info()
-    except psutil.Error:  # it has ended meanwhile
-        return 0
-    return max(0, int(memory.rss - getattr(memory, "shared", 0)))
+    process, total = psutil.Process(), 0
+    for one in (process, *process.children(recursive=True)):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            memory = one.memory_info()
+            total += max(0, int(memory.rss - getattr(memory, "shared", 0)))
+    return total

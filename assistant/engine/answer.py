@@ -110,9 +110,8 @@ class AnswerBuilder:
         """Return why the answer ends without a stop token or string; None if it does not."""
         if self._constraint and self._constraint.is_over:
             return events.Stop.STOP_TOKEN
-        return (
-            events.Stop.LENGTH if self.figures.stats.generated_tokens >= self._max_tokens else None
-        )
+        is_full = self.figures.stats.generated_tokens >= self._max_tokens
+        return events.Stop.LENGTH if is_full else None
 
     def _decoded(
         self,

@@ -1,9 +1,12 @@
 """Options of the answer in progress, which clients may change during it."""
 
+from dataclasses import dataclass, field
+
 from assistant.request import Mode, Sampling
 from models.progress import CancelFlag
 
 
+@dataclass(slots=True, eq=False)
 class Control:
     """Options of the answer in progress, which another thread may change.
 
@@ -11,11 +14,7 @@ class Control:
     the evaluation.
     """
 
-    def __init__(
-        self, mode: Mode = "auto", lookahead: int | None = None, cancel: CancelFlag | None = None
-    ) -> None:
-        self.cancel = cancel or CancelFlag()
-        self.mode: Mode = mode
-        self.lookahead = lookahead
-        self.sampling: Sampling | None = None
-        """None: that of the request."""
+    mode: Mode = "auto"
+    lookahead: int | None = None
+    cancel: CancelFlag = field(default_factory=CancelFlag)
+    sampling: Sampling | None = None  # None: that of the request

@@ -188,11 +188,9 @@ class Engine:
         """Do a job and send its last event, whatever is raised."""
         try:
             self._emit(self._handlers[type(job)](job, self._state), last=True)
-        except Cancelled as error:
-            stopped = Failed(str(error) or "Loading was stopped.", Cancelled.__name__)
-            self._emit(stopped, last=True)
-        except SpecchatError as error:
-            self._emit(Failed(str(error), type(error).__name__), last=True)
+        except (Cancelled, SpecchatError) as error:
+            reason = str(error) or "Loading was stopped."
+            self._emit(Failed(reason, type(error).__name__), last=True)
         # If a bug ended the thread, every client would wait forever; the next job may succeed.
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]

@@ -117,9 +117,8 @@ class Expectations:
         """Return the largest model of the catalogue that is not here and would run well, if any."""
         budget, suitable = MEMORY_SHARE * memory.fit(0).available, []
         for gguf in catalog.FILES.values():
-            fits = (
-                target.size < gguf.size and memory.estimate_by_size(gguf.size, gguf.file) < budget
-            )
+            needed_bytes = memory.estimate_by_size(gguf.size, gguf.file)
+            fits = target.size < gguf.size and needed_bytes < budget
             speed = self.of(gguf, None) if fits and find(gguf) is None else None
             if speed and speed.prompt_s and speed.prompt_s.high < MAX_PROMPT_S:
                 suitable += [(gguf, speed)] if speed.tokens_per_s.low > MIN_TOKENS_PER_S else []

@@ -18,7 +18,7 @@ from assistant.engine.model_profile import typical_costs
 from assistant.engine.profile import Profile, newest
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
-from assistant.engine.sources.ngram_store import bundled, recalled
+from assistant.engine.sources import ngram_store
 from assistant.events import Event, Loading, ModelInfo, Ready, Role, Warned
 from assistant.prompt.infill import suffix_tokens
 from assistant.request import EngineArgs
@@ -127,11 +127,12 @@ class Loader:
             return []
         sources: list[Source] = [SuffixSource(), TailSource()]
         header = target.weights.header
-        own = recalled(_name(header)) if self.setup.recalls else []
-        if tables := [*own, *bundled(header.vocabulary)]:
-            from assistant.engine.sources.ngram import NgramSource
+        own = [ngram_store.path_of(_name(header))] if self.setup.recalls else []
+        paths = [*own, ngram_store.BUNDLED / f"{header.vocabulary}.ngrams"]
+        if tables := [path for path in paths if path.exists()]:
+            from assistant.engine.sources.ngram import NgramSource, opened
 
-            sources.append(NgramSource(target.n_vocab, *tables))
+            sources.append(NgramSource(target.n_vocab, *map(opened, tables)))
         return [*sources, model] if model else sources
 
     def _profile(self, target: NativeModel, draft: Path | None) -> Profile | None:

@@ -77,7 +77,7 @@ def serve(
     except Garbled as error:
         os.write(2, f"garbled command: {error}\n".encode())
         os._exit(1)
-    repacked.make_all_later()
+    repacked.make_later()
     os._exit(0)
 
 

@@ -229,7 +229,8 @@ def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings | None
     table = dict(check.table(at, raw))
     env, headers = (_texts(check, (*at, key), table.pop(key, {})) for key in TABLES)
     values: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
-    values |= {key: os.path.expanduser(values[key]) for key in ("command", "cwd") if key in values}
+    for key in values.keys() & {"command", "cwd"}:
+        values[key] = os.path.expanduser(os.path.expandvars(values[key]))
     filled = {key: _filled(check, (*at, "headers", key), text) for key, text in headers.items()}
     if check.errors[before:]:
         return None

@@ -139,9 +139,7 @@ def read_choices() -> tuple[dict[str, Choice], str]:
     except OSError as error:
         return {}, f"{path} cannot be used ({error.strerror}), so what you chose is ignored."
     for name, entry in (file.read() or {}).items():
-        key = KEYS.get(name)
-        value = key.check(entry.get("value")) if key else None
-        if key and value is not None:
+        if (key := KEYS.get(name)) and (value := key.check(entry.get("value"))) is not None:
             choices[name] = Choice(value, key.check(entry.get("over")))
     return choices, ""
 

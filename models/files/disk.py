@@ -173,8 +173,8 @@ class Records(Generic[Value]):
 
     def newest(self, prefix: str) -> Value | None:
         """Return the newest value of the keys with a prefix, if it is of the right type."""
-        keys = [key for key in self._read() if key.startswith(prefix)]
-        return self.get(keys[-1]) if keys else None
+        values = [value for key, value in self._read().items() if key.startswith(prefix)]
+        return converted(values[-1], self._kind) if values else None
 
     def put(self, key: str, value: Value) -> None:
         """Store a value atomically; an `OSError` says why that cannot be done."""

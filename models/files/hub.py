@@ -54,8 +54,7 @@ def _files(repo: str, info: Any) -> dict[str, GGUF]:
         sha256 = re.fullmatch(r"[0-9a-f]{64}", file.lfs.sha256) if file.lfs else None
         if size < 0:
             raise ValueError("this is no size")
-        digest = sha256 and sha256[0]
-        files[name] = GGUF(f"{repo}:{name}", repo, name, info.sha, size, digest, licence="")
+        files[name] = GGUF(f"{repo}:{name}", repo, name, info.sha, size, sha256 and sha256[0])
     return files
 
 

@@ -84,7 +84,7 @@ def _download(
     requirement: str, folder: Path, start: int, end: int, tick: Callable[[int], None]
 ) -> Path:
     log = folder / "log"
-    command = [sys.executable, *_PIP.split(), "--dest", str(folder), requirement]
+    command = [sys.executable, *_PIP.split(), "--dest", str(folder), requirement, str(os.getpid())]
     environment = child_process.environment() | {"TMPDIR": str(folder)}
     with log.open("wb") as output:
         process = subprocess.Popen(

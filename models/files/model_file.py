@@ -42,7 +42,8 @@ class ModelFile:
     @cached_property
     def size(self) -> int:
         """The bytes of all its parts that are here; an `OSError` if it was deleted meanwhile."""
-        return sum(part.stat().st_size for part in self._parts if os.path.isfile(part))
+        parts = parts_of(self.path) or [self.path]
+        return sum(part.stat().st_size for part in parts if os.path.isfile(part))
 
     @property
     def header(self) -> Header | None:
@@ -73,10 +74,6 @@ class ModelFile:
     def promised_sha256(self) -> str | None:
         """The checksum that the catalogue or its name in the hub's cache promises."""
         return (self.gguf and self.gguf.sha256) or named_sha256(self.path)
-
-    @cached_property
-    def _parts(self) -> list[Path]:
-        return parts_of(self.path) or [self.path]
 
     @cached_property
     def _outcome(self) -> Header | str:

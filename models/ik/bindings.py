@@ -62,11 +62,6 @@ llama_memory_seq_pos_min = _bound("llama_kv_cache_seq_pos_min", c_int32, pointer
 llama_memory_seq_pos_max = _bound("llama_kv_cache_seq_pos_max", c_int32, pointer, c_int32)
 
 
-def llama_get_memory(context: int) -> int:
-    """Return the context itself: it is its cache."""
-    return context
-
-
 def llama_memory_clear(context: int, _data: bool) -> None:
     """Forget all cells; the fork's own function also writes zeros over all of the cache."""
     llama_memory_seq_rm(context, -1, -1, -1)
@@ -95,6 +90,10 @@ llama_token_to_piece = _bound(
 )
 
 
-def llama_model_get_vocab(model: int) -> int:
-    """Return the model itself, which is what all functions of the vocabulary take here."""
-    return model
+def llama_get_memory(handle: int) -> int:
+    """Return a context itself: it is its cache."""
+    return handle
+
+
+llama_model_get_vocab = llama_get_memory
+"""Returns the model itself, which is what all functions of the vocabulary take here."""

@@ -33,10 +33,6 @@ def _quantize(source: Path, path: Path) -> NoReturn:
     os.execv(command[0], command)
 
 
-def _repack(source: Path, path: Path) -> list[str]:
-    return _quantizer(source, path, "--repack")  # of each tensor to a type of its own
-
-
 def _quantizer(source: Path, path: Path, *options: str) -> list[str]:
     """Return the command of the package's own program."""
     program = PACKAGE.folder / "bin" / "llama-quantize"
@@ -62,7 +58,7 @@ def engine() -> EngineLibrary:
         adapt_model=_adapt_model,
         devices=lambda: ["CPU"],  # the wheel supports no others
         quantize=_quantize,
-        repack=_repack,
+        repack=lambda source, path: _quantizer(source, path, "--repack"),  # to types of its own
         unsupported_reason=unsupported_reason,
         widest_batch=widest_batch,
         aborts_in_silence=True,  # `llama_decode` drops the status of the computation

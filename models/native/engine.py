@@ -100,8 +100,7 @@ class EngineLibrary:
 
     def features(self) -> str:
         """Return the features of processor and backends that are compiled in, `NAME = 1 | ...`."""
-        text: bytes = self.c.llama_print_system_info()
-        return text.decode()
+        return bytes(self.c.llama_print_system_info()).decode()
 
     def build(self) -> str:
         """Return the checksums of the library's files, the same in each installation of a build."""

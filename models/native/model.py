@@ -220,7 +220,7 @@ class NativeModel:
     def _evaluate(self, tokens: Sequence[int], rows: int) -> None:
         started = perf_counter()
         if self._free_cores:
-            self._context.use_threads(self._free_cores.threads())
+            self._context.use_threads(self._free_cores.threads)
         with self._free_cores.observed() if self._free_cores else nullcontext():
             self._context.evaluate(tokens, rows)
         if rows == 0 and len(tokens) >= min(MIN_TOKENS_TIMED, self.batch):

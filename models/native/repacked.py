@@ -64,25 +64,19 @@ def find(engine: "EngineLibrary", source: Path) -> Path | None:
 
 
 used: "dict[Path, EngineLibrary]" = {}
-"""Models that this process has loaded: `make_all_later` has their copies made."""
+"""Models that this process has loaded: `make_later` has their copies made."""
 
 
-def make_all_later() -> None:
-    """Have copies made of the models that this process has used, at its end."""
+def make_later() -> None:
+    """Have processes that outlive this one make copies of the models in `used`, if worth it."""
+    command, nowhere = (sys.executable, "-P", "-m", "models.native.repacking"), subprocess.DEVNULL
     for source, engine in used.items():
-        make_later(engine, source)
-
-
-def make_later(engine: "EngineLibrary", source: Path) -> None:
-    """Have a process that outlives this one make the copy of a model, if it is worth it."""
-    with suppress(OSError):
-        if _is_wanted(engine, source):
-            command = sys.executable, "-P", "-m", "models.native.repacking", str(source.resolve())
-            nowhere = subprocess.DEVNULL
-            subprocess.Popen(
-                command, env=child_process.environment(), start_new_session=True, cwd="/",
-                stdin=nowhere, stdout=nowhere, stderr=nowhere,
-            )  # fmt: skip
+        with suppress(OSError):
+            if _is_wanted(engine, source):
+                subprocess.Popen(
+                    [*command, str(source.resolve())], env=child_process.environment(),
+                    start_new_session=True, cwd="/", stdin=nowhere, stdout=nowhere, stderr=nowhere,
+                )  # fmt: skip
 
 
 def _is_wanted(engine: "EngineLibrary", source: Path) -> bool:

@@ -140,10 +140,10 @@ def works(*command: object) -> bool:
 
 def environment() -> None:
     """Make a Python environment, unless there is one that works."""
-    if PYTHON.exists() and _is_done("environment"):
-        config = (VENV / "pyvenv.cfg").read_text("utf-8")  # it ends with the command that made it
-        if config.endswith(f" {VENV.resolve()}\n"):
-            return
+    config = VENV / "pyvenv.cfg"  # it ends with the command that made it
+    is_at_home = config.is_file() and config.read_text("utf-8").endswith(f" {VENV.resolve()}\n")
+    if is_at_home and PYTHON.exists() and _is_done("environment"):
+        return
     if LOG.exists():  # ours: unfinished, moved with its folder, or its Python is gone
         shutil.rmtree(VENV, ignore_errors=True)
     step = SetupStep("Making a Python environment in .venv")

@@ -12,6 +12,7 @@ from models.files import mirror
 from tests.patience import WAIT_S
 
 THREADS = "import numpy, os\nprint(len(os.listdir('/proc/self/task')))\n"
+SLEEPER = "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
@@ -24,16 +25,13 @@ def test_numpy_starts_no_threads_in_them(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there does the system end them")
 def test_pip_ends_with_the_program_that_downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "sleeper.py").write_text(
-        "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n"
-    )
+    (tmp_path / "sleeper.py").write_text(SLEEPER)
     monkeypatch.syspath_prepend(str(tmp_path))
     pip = [sys.executable, *mirror._PIP.replace(" pip ", " sleeper ").split()]
-    code = f"import subprocess\nsubprocess.run({pip!r})"
-    environment = child_process.environment()
-    with subprocess.Popen(
-        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True
-    ) as program:
+    code = f"import os, subprocess\nsubprocess.run([*{pip!r}, str(os.getpid())])"
+    command, environment = [sys.executable, "-c", code], child_process.environment()
+    subprocess.run([*pip, "0"], env=environment, timeout=WAIT_S)  # the program is gone already
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         sleeper = psutil.Process(int(program.stdout.readline()))
         program.kill()

@@ -37,7 +37,8 @@ def test_a_file_that_was_touched_is_another_one(open_model, tiny_target, tmp_pat
 
 def test_threads_follow_free_cores_where_no_bit_changes(open_model, tiny_target, monkeypatch):
     counts, engine = itertools.cycle([1, 3, 2]), loaded.engine()
-    monkeypatch.setattr(FreeCores, "threads", lambda _: next(counts))
+    threads = property(lambda _: next(counts), Mock())
+    monkeypatch.setattr(FreeCores, "threads", threads, raising=False)
     observed = Mock(return_value=0.0)
     monkeypatch.setattr(free_cores, "_seconds_of_others", observed)
     set_threads = Mock(wraps=engine.c.llama_set_n_threads)
@@ -91,7 +92,7 @@ def test_threads_are_as_many_as_free_processors(monkeypatch, processors, cores, 
             clock.now, clock.own = clock.now + 1, clock.own + own
             clock.used += others + own
         clock.now, clock.used = clock.now + 9, clock.used + 9 * processors  # between evaluations
-        assert free.threads() == count
+        assert free.threads == count
         assert free.are_free == (fastest(processors - others) >= cores)  # also in a trial
 
 

@@ -138,11 +138,12 @@ def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(so
     assert not [*repacked.folder().glob("*.[rp]*")]
     started = []
     monkeypatch.setattr(repacked, "SMALLEST", 0)
+    monkeypatch.setattr(repacked, "used", {source: loaded.engine()})
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: started.append(True))
-    repacked.make_later(loaded.engine(), source)
+    repacked.make_later()
     assert not started  # it would fail again
     monkeypatch.setattr(repacked, "RETRY_S", 0)
-    repacked.make_later(loaded.engine(), source)
+    repacked.make_later()
     assert started
 
 

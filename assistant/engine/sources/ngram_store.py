@@ -10,17 +10,13 @@ folder, and are rebuilt from the store, so deleted answers leave them.
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from models.errors import StorageError
+from models.errors import StorageError, raising
 from models.files import disk
 from models.files.places import data_dir
 
-if TYPE_CHECKING:  # tables import numpy
-    from assistant.engine.sources.ngram import Tables
-
 MAX_TOKENS = 2_000_000  # older answers are left alone
-BUNDLED = Path(__file__).parent
+BUNDLED = Path(__file__).parent  # their files are named by the digest of the vocabulary
 
 
 def folder() -> Path:
@@ -42,24 +38,6 @@ def clear() -> None:
         raise StorageError(f"{error.filename} cannot be removed ({error.strerror}).") from error
 
 
-def recalled(model: str) -> list["Tables"]:
-    """Return the tables of a model's answers, if there are any."""
-    return _opened(_path(model))
-
-
-def bundled(vocabulary: str | None) -> list["Tables"]:
-    """Return the bundled tables for the digest of a vocabulary, if there are any."""
-    return _opened(BUNDLED / f"{vocabulary}.ngrams")
-
-
-def _opened(path: Path) -> list["Tables"]:
-    if not path.exists():
-        return []
-    from assistant.engine.sources.ngram import opened
-
-    return [opened(path)]
-
-
 def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:
     """Rebuild the tables of a model from the tokens of its answers, the newest first.
 
@@ -68,16 +46,14 @@ def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:
     """
     from assistant.engine.sources.ngram import build_tables
 
-    try:
-        disk.write_private(_path(model), build_tables(_newest(answers)))
-    except OSError as error:
-        raise StorageError(
-            f"{_path(model)} cannot be written ({error.strerror}), so nothing is learnt from "
-            "stored answers. Make its folder writable, or set SPECCHAT_HOME to another one."
-        ) from error
+    what = f"Nothing is learnt from stored answers: {path_of(model)} cannot be written"
+    advice = " Make its folder writable, or set SPECCHAT_HOME to another one."
+    with raising(StorageError, what, advice):
+        disk.write_private(path_of(model), build_tables(_newest(answers)))
 
 
-def _path(model: str) -> Path:
+def path_of(model: str) -> Path:
+    """Return where the tables of a model's answers are, if there are any."""
     # A model's name may contain anything, but a file's name may not.
     return folder() / hashlib.sha256(model.encode()).hexdigest()[:16]
 

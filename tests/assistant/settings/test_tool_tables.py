@@ -19,7 +19,7 @@ rounds = 3
 [tools.servers.weather]
 command = "weather-server"
 args = ["--city", "Bern"]
-cwd = "~"
+cwd = "$HOME"
 env = { TOKEN = "x" }
 [tools.servers.local]
 url = "http://127.0.0.1:9/mcp"

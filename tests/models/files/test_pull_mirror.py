@@ -18,7 +18,7 @@ NOTE = "from the package index"
 
 COPIES = """
 import os, shutil, sys
-folder, requirement = sys.argv[-2:]
+folder, requirement, _ = sys.argv[-3:]
 name, version = requirement.split("==")
 wheel = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
 shutil.copy(os.path.join(os.environ["PIP_FIND_LINKS"], wheel), folder)

@@ -60,15 +60,15 @@ def test_it_needs_nothing_but_pythons_own_library_and_an_old_python_can_read_it(
                 assert {alias.name for alias in node.names} <= sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("fault", ["", "moved", "its Python is gone", "unfinished"])
+@pytest.mark.parametrize("fault", ["", "moved", "python", "pyvenv.cfg", "done environment"])
 def test_an_environment_that_no_longer_works_is_made_afresh(ran, tmp_path, monkeypatch, fault):
     monkeypatch.setattr(steps, "PYTHON", tmp_path / "python")
     monkeypatch.setattr(steps, "LOG", tmp_path / "setup.log")
     at = "/elsewhere" if fault == "moved" else str(tmp_path)
-    left = {"setup.log": "", "done specchat": "", "pyvenv.cfg": f"command = python -m venv {at}\n"}
-    left |= {} if fault == "unfinished" else {"done environment": ""}
-    for name, text in (left | ({} if "Python" in fault else {"python": ""})).items():
-        (tmp_path / name).write_text(text)
+    for name in {"setup.log", "done specchat", "done environment", "python"} - {fault}:
+        (tmp_path / name).touch()
+    if fault != "pyvenv.cfg":
+        (tmp_path / "pyvenv.cfg").write_text(f"command = python -m venv {at}\n")
     steps.environment()
     assert any("-m venv" in command for command, _ in ran) == bool(fault)
     assert (tmp_path / "done specchat").exists() == (not fault)

@@ -20,8 +20,8 @@ from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.control import Control
 from assistant.engine.rounds import PlannedRound, Rounds
-from assistant.engine.sources.ngram import NgramSource
-from assistant.engine.sources.ngram_store import bundled
+from assistant.engine.sources.ngram import NgramSource, opened
+from assistant.engine.sources.ngram_store import BUNDLED
 from models import catalog
 from models.base import common_prefix
 from tests.assistant.engine.simulated_model import SimulatedModel
@@ -175,8 +175,8 @@ def replayed(
     target = ReplayModel(verify, machine, warped.target)
     target.cached_tokens = tokens[:-1]
     draft = ReplayModel(reading, machine)
-    tables = bundled(catalog.DEFAULT.target.vocabulary)
-    sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, *tables)
+    tables = opened(BUNDLED / f"{catalog.DEFAULT.target.vocabulary}.ngrams")
+    sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, tables)
     drafter = Cascade(*sources, ReplaySource(draft, warped.draft))
     as_it_is: Any = lambda row, history: row  # noqa: E731
     rounds = Rounds(
