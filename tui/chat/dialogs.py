@@ -70,9 +70,10 @@ class ChangeScreen(Dialog[bool]):
         super().__init__()
         more = f" · {counted(others, 'more file')}" * (others > 0)
         self._title = f"{one_line(change.name)} · {counts(change.hunks)} lines{more}"
+        path = Content.styled(one_line(str(change.file.path)), "$text-muted")
         notes = [Content.styled(safe(warning), "$text-warning") for warning in change.warnings]
         changes = (Content.from_rich_text(drawn(hunk)) for hunk in change.hunks)
-        self._change = Content("\n").join([*notes, *changes])
+        self._change = Content("\n").join([path, *notes, *changes])
 
     def compose(self) -> ComposeResult:
         """Lay out the change."""

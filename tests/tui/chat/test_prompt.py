@@ -1,6 +1,8 @@
 """The prompt, by its keys."""
 
 import random
+from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -134,6 +136,32 @@ async def test_short_pastes_are_edited_and_command_no_terminal() -> None:
             typist.prompt.drop()
         await typist.paste("a\x1b]52;c;eA==\x07b\u202e")
         assert typist.prompt.text == "a␛]52;c;eA==␇b\ufffd"
+
+
+@pytest.mark.parametrize(
+    "form", ["{}", "'{}'", '"{}" ', "file://{}", "file://localhost{}\r\n", "\\{}"]
+)
+async def test_a_dropped_file_is_attached(tmp_path: Path, form: str) -> None:
+    path = tmp_path / ("my%20notes.txt" if form.startswith("file") else "notes.txt")
+    (tmp_path / "my notes.txt").write_text("x")
+    (tmp_path / "notes.txt").write_text("x")
+    async with at_the_prompt() as typist:
+        await typist.paste(form.format(path))
+        await typist.until(lambda: typist.chips)
+        assert typist.prompt.text == ""
+        assert typist.chips[0].attachment.name == unquote(str(path))
+        await typist.type("Why? ")
+        await typist.paste(f"{tmp_path}")
+        await typist.until(lambda: len(typist.chips) == 2)
+        assert typist.prompt.text == f"Why? {tmp_path}/ "
+        assert typist.chips[1].attachment.is_folder
+
+
+@pytest.mark.parametrize("text", ["/", "tests", "/nowhere/x", "it's", "'/", "~", "/etc /etc", "~/"])
+async def test_other_pastes_stay_text(text: str) -> None:
+    async with at_the_prompt() as typist:
+        await typist.paste(text)
+        assert (typist.prompt.text, typist.chips) == (text, ())
 
 
 # What survives

@@ -146,7 +146,7 @@ class Editor(TextEntry, inherit_bindings=False):
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")  # as terminals send new lines
         if len(text) > MAX_CHARACTERS or text.count("\n") >= MAX_LINES:
             self._attached.add_pasted(text)
-        else:
+        elif not self.mention.paste(text):
             self.type_in(text)
 
     def send(self) -> None:
