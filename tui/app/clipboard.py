@@ -54,7 +54,7 @@ def copy_and_notify(widget: Widget, text: str, what: str = "") -> None:
 
     async def notify() -> None:
         to_terminal = widget.app.copy_to_clipboard
-        widget.notify(await copy(text, to_terminal, what), timeout=4, markup=False)
+        widget.notify(await copy(text, to_terminal, what), timeout=4)
 
     widget.app.run_worker(notify(), group="clipboard", exit_on_error=False)
 

@@ -197,7 +197,7 @@ class ToolsScreen(ListDialog[None]):
             try:
                 add_tools(line)
             except UsageError as error:
-                self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+                self.notify(str(error), severity="warning", timeout=8)
                 return
             self._read()
             self._tool_loop.set_enabled(self._tool_loop.enabled or bool(self._tools.settings))
@@ -220,5 +220,5 @@ class ToolsScreen(ListDialog[None]):
         try:
             self._tools.approvals.revoke(cast(OfferedTool, self._rows[self.list.highlighted or 0]))
         except StorageError as error:
-            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            self.notify(str(error), severity="warning", timeout=8)
         self._show()

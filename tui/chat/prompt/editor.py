@@ -238,7 +238,7 @@ class Editor(TextEntry, inherit_bindings=False):
         except OSError as error:  # a full disk
             reason = f"The prompt cannot be edited there: {error.strerror}."
         if reason:
-            self.notify(safe(reason), severity="warning", timeout=8, markup=False)
+            self.notify(reason, severity="warning", timeout=8)
 
     def action_attachments(self) -> None:
         """Show the attachments, which can be removed or inserted into the text."""

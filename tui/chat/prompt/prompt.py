@@ -109,7 +109,7 @@ class Prompt(Vertical):
             constraint = Constraint("schema", read(expanded(name), name).text)
             fields = ", ".join(fields_of(constraint))
         except UsageError as error:
-            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            self.notify(str(error), severity="warning", timeout=8)
             return
         self.app.clear_notifications()  # one may be about another file
         self.constraint = constraint
@@ -145,7 +145,7 @@ class Prompt(Vertical):
             file = await asyncio.to_thread(read, expanded(message.name), message.name)
             self.attached.add(file)
         except UsageError as error:
-            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            self.notify(str(error), severity="warning", timeout=8)
 
     @on(Click, "PromptAttachments")
     def _show_attachments(self, message: Click) -> None:
