@@ -110,11 +110,12 @@ class IndexFile:
             id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", entry).lastrowid
             indexed_text = f"{file.path}\n{part.heading}\n{part.header}\n{part.text}"
             pairs = words.pairs(indexed_text, language)
-            terms, forms = " ".join([term for term, _ in pairs]), dict(pairs)
+            terms = " ".join([term for term, _ in pairs])
             do("INSERT INTO words (rowid, terms, names) VALUES (?, ?, ?)", (id_, terms, names))
-            new = [(term, forms[term]) for term in forms.keys() - self._known if len(term) > 2]
-            self._sql.executemany("INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)", new)
-            self._known.update(term for term, _ in new)
+            new = {term: word for term, word in pairs if len(term) > 2 and term not in self._known}
+            add = "INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)"
+            self._sql.executemany(add, new.items())
+            self._known |= new.keys()
 
     def commit(self) -> None:
         """Let readers see the changes."""

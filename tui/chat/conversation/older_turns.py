@@ -1,6 +1,7 @@
 """The turns of a conversation that are mounted only where the reader comes."""
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
@@ -147,7 +148,5 @@ class OlderTurns:
 
 def _same(one: StoredMessage | None, other: StoredMessage) -> bool:
     """Return whether two records are shown the same, except for their branches."""
-    if one is None:
-        return False
-    parts = ((record.id, record.content, record.thought, record.state) for record in (one, other))
-    return next(parts) == next(parts)
+    parts = attrgetter("id", "content", "thought", "state")
+    return one is not None and parts(one) == parts(other)
