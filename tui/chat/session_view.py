@@ -69,8 +69,7 @@ class SessionView:
             case events.InputRestored(text, attachments):
                 self.show_idle(self.session.idle)
                 if not self._screen.prompt.restore_input(text, attachments):
-                    hint = "↑ in an empty prompt brings back the unanswered question."
-                    self._screen.notify(hint)
+                    self._screen.notify("↑ in an empty prompt brings back the unanswered question.")
             case Warned(text, severity):
                 before = self._streaming if severity == "warning" else None
                 self._conversation.note(text, severity, before)

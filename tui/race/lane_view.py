@@ -47,7 +47,6 @@ class LaneView(VerticalScroll):
         self._laps = 0  # events shown so far
         self._state: tuple[object, ...] = ()  # the values that the frame shows
         self._lane = recorded
-        self._frame()
 
     def on_mount(self) -> None:
         """Follow the text until the user scrolls."""

@@ -198,10 +198,10 @@ class Mention:
 
     def paste(self, text: str) -> bool:
         """Attach a file or folder that was dropped or pasted; return whether the text names one."""
-        name = "" if self._picker.display else dropped(text)
-        if name:
-            self._attach(name, *self._area.selection)
-        return bool(name)
+        if self._at or not (name := dropped(text)):
+            return False
+        self._attach(name, *self._area.selection)
+        return True
 
     def _attach(self, name: str, start: Location, end: Location) -> None:
         alone = self._area.text.strip() == self._area.get_text_range(start, end)
