@@ -101,8 +101,7 @@ class OlderTurns:
 
     def index(self, message: int) -> int:
         """Return the index of a record that is not mounted, or -1."""
-        ids = [record.id for record in self._records]
-        return ids.index(message) if message in ids else -1
+        return next((i for i, record in enumerate(self._records) if record.id == message), -1)
 
     def mount_below(self) -> bool:
         """Mount a page of turns above the gap, which closes after the last; return whether."""

@@ -128,9 +128,7 @@ def dropped(text: str) -> str:
     except ValueError:  # other words, or an apostrophe
         return ""
     name = unquote(address.path) if address.scheme == "file" else name
-    if not re.match("~?/[^/]", name) or not os.path.exists(path := expanded(name)):
-        return ""
-    return f"{name.rstrip('/')}/" if os.path.isdir(path) else name
+    return name if re.match("~?/[^/]", name) and os.path.exists(expanded(name)) else ""
 
 
 @dataclass
