@@ -110,12 +110,11 @@ class IndexFile:
             id_ = do("INSERT INTO passage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", entry).lastrowid
             indexed_text = f"{file.path}\n{part.heading}\n{part.header}\n{part.text}"
             pairs = words.pairs(indexed_text, language)
-            terms = " ".join([term for term, _ in pairs])
+            terms, forms = " ".join([term for term, _ in pairs]), dict(pairs)
             do("INSERT INTO words (rowid, terms, names) VALUES (?, ?, ?)", (id_, terms, names))
-            new = {term: word for term, word in pairs if len(term) > 2 and term not in self._known}
-            add = "INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)"
-            self._sql.executemany(add, new.items())
-            self._known |= new.keys()
+            new = [(term, forms[term]) for term in forms.keys() - self._known if len(term) > 2]
+            self._sql.executemany("INSERT OR IGNORE INTO vocabulary VALUES (NULL, ?, ?)", new)
+            self._known.update(term for term, _ in new)
 
     def commit(self) -> None:
         """Let readers see the changes."""

@@ -177,10 +177,9 @@ class TurnActions:
 
         def undo() -> None:
             change.undo()
-            if change.file.missing:
-                others = (chip for chip in attached.chips if chip.attachment.name != change.name)
-                attached.chips = tuple(others)
-            else:
+            others = (chip for chip in attached.chips if chip.attachment.name != change.name)
+            attached.chips = tuple(others)
+            if not change.file.missing:
                 attached.add(read(change.file.path, change.name))
 
         change.write(self._controller.settings.save)
