@@ -64,7 +64,7 @@ async def test_arrows_go_through_what_was_sent() -> None:
 async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> None:
     async with at_the_prompt() as typist:
         typist.prompt.history.load(["earlier"])
-        typist.prompt.text = "word " * 40  # three lines as shown
+        typist.prompt.editor.text = "word " * 40  # three lines as shown
         typist.prompt.editor.move_cursor(typist.prompt.editor.document.end)
         await typist.pilot.press("up", "up")
         assert typist.prompt.text.startswith("word")

@@ -120,10 +120,6 @@ class Prompt(Vertical):
         """The typed text."""
         return self.editor.text
 
-    @text.setter
-    def text(self, text: str) -> None:
-        self.editor.text = text
-
     # Attachments
 
     @property
