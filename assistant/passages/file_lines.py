@@ -154,7 +154,7 @@ def _pdf(data: bytes) -> Iterator[TextLine]:
 
 
 def _docx(data: bytes) -> Iterator[TextLine]:
-    """Yield the lines of a document, then those of its notes, headers and footers, each once."""
+    """Yield the lines of a document, then others of its notes, headers and footers."""
     texts = list[str]()
     with ZipFile(io.BytesIO(data)) as archive:
         for name in ("word/document.xml", *filter(_ASIDE.fullmatch, archive.namelist())):
@@ -164,8 +164,8 @@ def _docx(data: bytes) -> Iterator[TextLine]:
             root = ElementTree.fromstring(xml)
             for box in [*root.iter(f"{_MARKUP}AlternateContent")]:
                 box[:] = box.findall(f"{_MARKUP}Choice")  # without its text for old programs
-            lines = "\n".join(_blocks(root)).split("\n")
-            texts += [line for line in lines if line not in texts] if texts else lines
+            lines, known = "\n".join(_blocks(root)).split("\n"), {*texts}
+            texts += [line for line in lines if line not in known]
     yield from map(TextLine._make, enumerate(texts, 1))
 
 

@@ -64,7 +64,7 @@ async def tools(settings: Settings) -> None:
         async with started(settings, (100, 30)) as (app, pilot):
             await pilot.press("ctrl+n")
             app.chat.session.tool_loop.set_enabled(True)
-            app.chat.prompt.text = "Which files are in the folder, and what do they say?"
+            app.chat.prompt.editor.text = "Which files are in the folder, and what do they say?"
             await pilot.press("enter")
             for _ in range(2):
                 await until(pilot, lambda: app.chat.query(ApprovalTurn))
@@ -117,7 +117,7 @@ async def started(settings: Settings, size: tuple[int, int]):
 
 
 async def answered(app: SpecchatApp, pilot, prompt: str) -> None:
-    app.chat.prompt.text = prompt
+    app.chat.prompt.editor.text = prompt
     await pilot.press("enter")
     await until(pilot, lambda: len(app.chat.session.branch.records) == 2)
     await until(pilot, lambda: app.chat.session.idle)

@@ -44,5 +44,7 @@ async def test_the_chat_claims_no_proposals_without_a_source(
 async def test_the_figures_say_why_no_model_guesses_as_the_chat_does(target: Path) -> None:
     async with open_chat(target) as chat:
         (note,) = chat.shown(".note.warning")
-        shown = " ".join(line.plain for line in chat.screen.panel._explained(99))
+        chat.screen.panel.wanted = True
+        await chat.until(lambda: chat.screen.panel._shown)
+        shown = " ".join(line.plain for line in chat.screen.panel._shown).rstrip()
         assert shown == f"{note.partition('. ')[2]} Figures come with the next words."

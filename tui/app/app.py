@@ -20,7 +20,6 @@ from models.errors import ModelMissing, SpecchatError, StorageError, UsageError
 from tui.app.program import Program
 from tui.app.signals import hang_up_if_gone
 from tui.chat.screen import ChatScreen
-from tui.safe import safe
 from tui.shell.standard_output import announce
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ class SpecchatApp(Program):
             write_choices(layers.choices, before.choices)
         except StorageError as error:
             text = f"{error} What you choose applies until you quit."
-            self.notify(safe(text), title="Not kept", severity="warning", markup=False)
+            self.notify(text, title="Not kept", severity="warning")
 
     def _save_theme(self, _: Theme) -> None:
         """Save a theme that was chosen in the palette."""
@@ -191,7 +190,7 @@ class SpecchatApp(Program):
         try:
             self._use_layers(replace(self.layers, config=read()))
         except UsageError as error:
-            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            self.notify(str(error), severity="warning", timeout=8)
 
     def _use_layers(self, layers: Layers) -> None:
         """Apply changed settings, and reload the models if they depend on them."""

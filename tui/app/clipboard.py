@@ -54,18 +54,16 @@ def copy_and_notify(widget: Widget, text: str, what: str = "") -> None:
 
     async def notify() -> None:
         to_terminal = widget.app.copy_to_clipboard
-        widget.notify(await copy(text, to_terminal, what), timeout=4, markup=False)
+        widget.notify(await copy(text, to_terminal, what), timeout=4)
 
     widget.app.run_worker(notify(), group="clipboard", exit_on_error=False)
 
 
 def usable(environment: Mapping[str, str]) -> CopyCommand | None:
     """Return the first installed tool that reaches the clipboard of the user's desktop."""
+    is_here = not environment.get("SSH_CONNECTION")  # else a clipboard is the other machine's
     for tool in TOOLS:
-        if tool.variable:
-            works = bool(environment.get(tool.variable))
-        else:  # over SSH the clipboard would be the other machine's
-            works = not environment.get("SSH_CONNECTION")
+        works = environment.get(tool.variable) if tool.variable else is_here
         if works and shutil.which(tool.command[0], path=environment.get("PATH")):
             return tool
     return None

@@ -45,8 +45,7 @@ def commands(
     offered: set[str] = set()
     for active in screen.active_bindings.values():
         binding = active.binding
-        named = binding.id and binding.description and active.enabled
-        if binding.id and named and binding.id not in offered:
+        if binding.id and binding.description and active.enabled and binding.id not in offered:
             offered.add(binding.id)
             name, meaning = binding.description, binding.tooltip
             words = [name] * (name.casefold() not in meaning.casefold()) + [meaning] * bool(meaning)

@@ -136,8 +136,12 @@ class Program(App[None]):
 
     def warn_of_config(self, warnings: Iterable[str]) -> None:
         """Show warnings about `config.toml` or stored settings."""
-        if text := safe("\n".join(warnings)):
-            self.notify(text, title="Settings", severity="warning", timeout=10, markup=False)
+        if text := "\n".join(warnings):
+            self.notify(text, title="Settings", severity="warning", timeout=10)
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Show a text from anywhere in a toast: without markup and control characters."""
+        super().notify(safe(message), **options | {"markup": False})
 
     def on_notify(self) -> None:
         """Have a toast replace the one before."""
@@ -225,7 +229,7 @@ class Program(App[None]):
             message = f"The screenshot is {self.save_screenshot(filename, folder, time_format)}"
         except OSError as error:
             message = f"No screenshot: {folder} cannot be written ({error.strerror})."
-        self.notify(one_line(message), timeout=10, markup=False)
+        self.notify(one_line(message), timeout=10)
 
     def action_command_palette(self) -> None:
         """Show the palette."""

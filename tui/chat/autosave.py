@@ -10,7 +10,6 @@ from assistant.events import Ready
 from assistant.session.unsent_text import EDITED, OPEN
 from models.errors import StorageError
 from tui.chat.chat_controller import SUGGESTED, ChatController
-from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
@@ -53,7 +52,7 @@ class Autosave:
         if not session.branch.records:
             view.welcome()
         if store.warning:
-            prompt.notify(safe(store.warning), timeout=15, markup=False)
+            prompt.notify(store.warning, timeout=15)
         self._controller.unsent.load()
         self._controller.show_switched()
         self.started = True  # from here on, threads use the store
@@ -128,8 +127,7 @@ class Autosave:
             elif not learns:
                 ngram_store.clear()
         except StorageError as error:
-            text = safe(str(error))
-            self._widgets.notify(text, severity="warning", timeout=10, markup=False)
+            self._widgets.notify(str(error), severity="warning", timeout=10)
 
     def close(self) -> None:
         """Close the store, which may take a while."""

@@ -24,7 +24,6 @@ from tui.chat.layout import ChatWidgets
 from tui.chat.session_view import SessionView
 from tui.outlook import can_guess, suggest_larger, without_draft
 from tui.reading import Activity
-from tui.safe import safe
 
 ALTERNATIVES = 5
 """Alternative tokens that the engine reports with each token, for the inspector."""
@@ -103,7 +102,7 @@ class ChatController:
         """Leave the edited question as it was; the edited text is remembered."""
         if self.unsent.leave():
             hint = "Your change is kept; press e on that message to continue it."
-            self.widgets.notify(hint, timeout=5, markup=False)
+            self.widgets.notify(hint, timeout=5)
 
     def switch(self, open_other: Callable[[], None]) -> None:
         """Open another conversation, with its unsent text; on failure say why."""
@@ -112,7 +111,7 @@ class ChatController:
         try:
             open_other()
         except StorageError as error:
-            self.widgets.notify(safe(str(error)), severity="error", timeout=10, markup=False)
+            self.widgets.notify(str(error), severity="error", timeout=10)
         self.show_switched()
 
     def show_switched(self) -> None:

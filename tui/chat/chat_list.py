@@ -19,7 +19,6 @@ from assistant.store.values import ChatSummary
 from models.errors import SpecchatError
 from models.files.places import expanded
 from tui.chat.chat_rows import ChatRows, Listing, listing
-from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine, EntryScreen
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ class ChatList(Vertical):
         try:
             listing = await asyncio.to_thread(_read, self._store, search)
         except SpecchatError as error:
-            self._complain(error)
+            self.notify(str(error), severity="error")
             return
         self.rows.fill(listing, to)
         longest = max((len(summary.title) for summary in listing.summaries), default=0)
@@ -183,20 +182,17 @@ class ChatList(Vertical):
         try:
             result = await asyncio.to_thread(change)
         except SpecchatError as error:
-            self._complain(error)
+            self.notify(str(error), severity="error")
             if news and news.is_back:
                 self._deleted.append(news.id)
             return
         if news and not news.is_back:
             self._deleted.append(news.id)
         if message:
-            self.notify(safe(message.format(result)), markup=False)
+            self.notify(message.format(result))
         if news is not None:
             self.post_message(news)
         self.refresh_list(to=news.id if news and news.is_back else None)
-
-    def _complain(self, error: SpecchatError) -> None:
-        self.notify(safe(str(error)), severity="error", markup=False)
 
     def on_key(self, event: Key) -> None:
         """Search for what is typed, wherever the cursor is."""

@@ -153,10 +153,9 @@ class ChatRows(Lines, can_focus=True):
         before = self.chosen if same_search or not listing.words else None
         ids = [summary.id for summary in listing.summaries]
         wanted = before.id if before and to not in ids else to
+        at = min(self.cursor, max(len(ids) - 1, 0)) if same_search else 0
         if wanted in ids:
             at = ids.index(wanted)
-        else:
-            at = min(self.cursor, max(len(ids) - 1, 0)) if same_search else 0
         self.listing = listing
         self.set_reactive(ChatRows.cursor, at)
         self.resize_lines(len(listing.rows))

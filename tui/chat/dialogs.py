@@ -70,9 +70,10 @@ class ChangeScreen(Dialog[bool]):
         super().__init__()
         more = f" · {counted(others, 'more file')}" * (others > 0)
         self._title = f"{one_line(change.name)} · {counts(change.hunks)} lines{more}"
+        path = Content.styled(one_line(str(change.file.path)), "$text-muted")
         notes = [Content.styled(safe(warning), "$text-warning") for warning in change.warnings]
         changes = (Content.from_rich_text(drawn(hunk)) for hunk in change.hunks)
-        self._change = Content("\n").join([*notes, *changes])
+        self._change = Content("\n").join([path, *notes, *changes])
 
     def compose(self) -> ComposeResult:
         """Lay out the change."""
@@ -196,7 +197,7 @@ class ToolsScreen(ListDialog[None]):
             try:
                 add_tools(line)
             except UsageError as error:
-                self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+                self.notify(str(error), severity="warning", timeout=8)
                 return
             self._read()
             self._tool_loop.set_enabled(self._tool_loop.enabled or bool(self._tools.settings))
@@ -219,5 +220,5 @@ class ToolsScreen(ListDialog[None]):
         try:
             self._tools.approvals.revoke(cast(OfferedTool, self._rows[self.list.highlighted or 0]))
         except StorageError as error:
-            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            self.notify(str(error), severity="warning", timeout=8)
         self._show()

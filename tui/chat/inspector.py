@@ -62,9 +62,8 @@ class Inspector(ModalScreen[None]):
     ) -> None:
         super().__init__()
         self._passages = passages
-        self._whose = "Tokens so far of" if more else "Tokens of"
         self._entries = entries(trace)
-        self._heading = safe(" ".join(title.split()))
+        self._heading = f"Tokens {'so far ' * more}of “{safe(title)}”"
         self._page = TokenPage(self._entries)
         self._facts = Lines(id="facts")
         self._facts.can_focus = False
@@ -73,7 +72,7 @@ class Inspector(ModalScreen[None]):
         """Lay out the tokens and the facts."""
         kinds = {*BASICS, *(entry.kind for entry in self._entries)}
         with Horizontal(id="inspector-head"):
-            yield Static(f"{self._whose} “{self._heading}”", id="inspector-title", markup=False)
+            yield Static(self._heading, id="inspector-title", markup=False)
             shown = legend(styles(self.app.no_color), kinds)
             yield Static(shown, id="inspector-legend", markup=False)
         if self._entries:

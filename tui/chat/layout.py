@@ -108,6 +108,6 @@ class ChatWidgets(Screen[None]):
         elif event.key not in self.active_bindings:
             if meaning := meaning_of(self, event.key):
                 meaning = f"{meaning[:1].lower()}{meaning[1:]}"
-                self.notify(f"Not on this message: {meaning}.", timeout=3, markup=False)
+                self.notify(f"Not on this message: {meaning}.", timeout=3)
             elif event.is_printable:
                 self.set_focus(self.prompt.editor)

@@ -113,15 +113,12 @@ class FiguresPanel(Lines):
         if not (self.display and self.is_mounted):
             return
         if self.last is None:
-            self.put(self._explained(self.line_width))
+            why = paragraph(self.no_draft or "", self.line_width, "$text-warning")
+            self.put([*why, *paragraph(EXPLAINED, self.line_width)])
             return
         n_ctx = self._ready.target.n_ctx if self._ready else 0
         figures = PanelFigures(self.last, [*self._rates], n_ctx, self.no_draft, self.copied)
         self.put(lines(figures, self.line_width, self.size.height))
-
-    def _explained(self, width: int) -> list[Content]:
-        why = paragraph(self.no_draft or "", width, "$text-warning")
-        return [*why, *paragraph(EXPLAINED, width)]
 
 
 @dataclass(frozen=True, slots=True)

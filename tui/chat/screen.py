@@ -213,8 +213,7 @@ class ChatScreen(ChatWidgets):
         """Show wrong guesses in every answer, or hide them."""
         settings = self.controller.settings
         self.controller.apply(replace(settings, ghosts=not settings.ghosts))
-        text = "Wrong guesses are hidden." if settings.ghosts else "Wrong guesses are shown."
-        self.notify(text, timeout=4, markup=False)
+        self.notify(f"Wrong guesses are {'hidden' if settings.ghosts else 'shown'}.", timeout=4)
 
     def action_undo(self) -> None:
         """Bring the last deleted message back."""
@@ -239,4 +238,4 @@ class ChatScreen(ChatWidgets):
             race = duel(models.setup, self.controller.settings, request)
             models.program.push_screen(RaceScreen(race, models.program.submit))
         if hint:
-            self.notify(hint, timeout=4, markup=False)
+            self.notify(hint, timeout=4)

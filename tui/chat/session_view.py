@@ -16,7 +16,6 @@ from tui.chat.conversation.turn import Turn
 from tui.chat.layout import ChatWidgets
 from tui.labels import TO_MESSAGES
 from tui.reading import Activity, AnswerProgress
-from tui.safe import safe
 
 FIGURES_EVERY = 0.5
 """Seconds between two updates of the figures: faster ones cannot be read."""
@@ -70,13 +69,12 @@ class SessionView:
             case events.InputRestored(text, attachments):
                 self.show_idle(self.session.idle)
                 if not self._screen.prompt.restore_input(text, attachments):
-                    hint = "↑ in an empty prompt brings back the unanswered question."
-                    self._screen.notify(hint, markup=False)
+                    self._screen.notify("↑ in an empty prompt brings back the unanswered question.")
             case Warned(text, severity):
                 before = self._streaming if severity == "warning" else None
                 self._conversation.note(text, severity, before)
                 if not self._screen.is_active:
-                    self._screen.notify(safe(text), severity=severity, markup=False)
+                    self._screen.notify(text, severity=severity)
             case events.NotSaved(reason):
                 self._screen.banner.not_saved(StorageError(reason))
             case events.NeedsModel():
@@ -92,7 +90,7 @@ class SessionView:
                     if fraction is not None:
                         self._screen.status.show(activity=Activity(text, fraction))
                 if text and fraction is None:
-                    self._screen.notify(safe(text), timeout=8, markup=False)
+                    self._screen.notify(text, timeout=8)
             case events.AnswerEnded():
                 self._show_figures()
                 self._screen.status.show(activity=None, last=self._screen.panel.last)
@@ -190,7 +188,7 @@ class SessionView:
             turn.focus(scroll_visible=False)
         else:  # a key that is pressed now is meant for something else
             text = f"A tool call is waiting for you; {TO_MESSAGES} goes there."
-            self._screen.notify(text, timeout=6, markup=False)
+            self._screen.notify(text, timeout=6)
         self.focus_approval = False
 
     def show_idle(self, idle: bool) -> None:

@@ -63,7 +63,7 @@ class Banner(Horizontal):
         if not self._program.has_class("warning"):
             self._program.add_class("warning").update("specchat · not saved")
             text = f"{error} The conversation continues, but is not saved; copy what you need."
-            self.notify(safe(text), severity="error", timeout=30, markup=False)
+            self.notify(text, severity="error", timeout=30)
 
     def ready(self, ready: Ready) -> None:
         """Name the loaded models."""

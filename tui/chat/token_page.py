@@ -160,7 +160,7 @@ class TokenPage(Lines, can_focus=True):
         ahead = range(self.cursor + 1, last) if by > 0 else range(self.cursor - 1, -1, -1)
         rejection = next((i for i in ahead if self.entries[i].is_rejected), None)
         if rejection is None:
-            self.notify(f"No wrong guess {'after' if by > 0 else 'before'} this one.", markup=False)
+            self.notify(f"No wrong guess {'after' if by > 0 else 'before'} this one.")
         self._go_to(rejection)
 
     @property

@@ -16,7 +16,6 @@ from tui.app.clipboard import code_blocks, copy_and_notify
 from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import counted
-from tui.safe import safe
 
 if TYPE_CHECKING:
     from assistant.edit.answer_change import AnswerChange
@@ -102,9 +101,9 @@ class TurnActions:
         try:
             change()
         except UsageError as error:
-            self._view.notify(str(error), timeout=4, markup=False)
+            self._view.notify(str(error), timeout=4)
         except StorageError as error:
-            self._view.notify(safe(str(error)), severity="error", timeout=10, markup=False)
+            self._view.notify(str(error), severity="error", timeout=10)
 
     def _copy_code(self, turn: Turn) -> None:
         """Copy the largest code block, of those seen after scrolling up; again: the next."""
@@ -147,7 +146,7 @@ class TurnActions:
         else:
             reason = self._controller.program.edit(path, source.first)
         if reason:
-            self._view.notify(safe(reason), severity="warning", timeout=8, markup=False)
+            self._view.notify(reason, severity="warning", timeout=8)
 
     def _propose(self, record: StoredMessage) -> None:
         """Show the files that an answer writes or changes, one after another."""
@@ -155,8 +154,7 @@ class TurnActions:
 
         changes, reasons = answer_changes(record, self._branch.records)
         if reasons:
-            text = safe("\n".join(reasons))
-            self._view.notify(text, severity="warning", timeout=8, markup=False)
+            self._view.notify("\n".join(reasons), severity="warning", timeout=8)
         self._show_changes(changes)
 
     def _show_changes(self, changes: Sequence[AnswerChange]) -> None:
@@ -187,8 +185,7 @@ class TurnActions:
         change.write(self._controller.settings.save)
         attached.add(read(change.file.path, change.name))
         self._undo.append(undo)
-        text = safe(f"Written: {change.name}. u takes it back.")
-        self._view.notify(text, timeout=8, markup=False)
+        self._view.notify(f"Written: {change.name}. u takes it back.", timeout=8)
 
     def _change(self, record: StoredMessage, verb: Verb) -> None:
         match verb:
@@ -207,7 +204,7 @@ class TurnActions:
                 self._controller.switch(lambda: self._branch.fork(record))
                 self._controller.widgets.prompt.focus()
                 hint = " Ctrl+R answers the question." if record.role == "user" else ""
-                self._view.notify(f"You are in the fork now.{hint}", timeout=5, markup=False)
+                self._view.notify(f"You are in the fork now.{hint}", timeout=5)
             case "delete":
                 self._delete(record)
 
@@ -223,4 +220,4 @@ class TurnActions:
         view.call_after_refresh(view.focus_last)
         key = "u" if self._branch.records else "Ctrl+Z"  # a letter is typed into the prompt
         hint = f"Deleted, with everything after it. {key} brings it back."
-        view.notify(hint, timeout=6, markup=False)
+        view.notify(hint, timeout=6)

@@ -165,7 +165,7 @@ class SlashCommands(Completer):
                 self._note(sign + text.expandtabs(4), DIFF[sign])
         for warning in change.warnings:
             self._note(warning, NOTE)
-        self._note(f"Write {one_line(change.name)}? y: yes, Enter: no")
+        self._note(f"Write {one_line(str(change.file.path))}? y: yes, Enter: no")
         self._changes = changes
 
     def _write(self, change: AnswerChange) -> None:

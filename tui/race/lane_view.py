@@ -47,7 +47,6 @@ class LaneView(VerticalScroll):
         self._laps = 0  # events shown so far
         self._state: tuple[object, ...] = ()  # the values that the frame shows
         self._lane = recorded
-        self._frame()
 
     def on_mount(self) -> None:
         """Follow the text until the user scrolls."""
@@ -122,25 +121,22 @@ class Board(Widget):
     """The lanes, which are the same objects while they run."""
 
     def render(self) -> Content:
-        """Draw the rows."""
-        return _rows(self.lanes, self.content_size.width)
-
-
-def _rows(lanes: Sequence[RecordedLane], width: int) -> Content:
-    """Return the header and a row for each lane, with the columns that fit."""
-    columns = len(HEADERS)
-    while columns > 2 and len(GAP.join(table(lanes, columns)[0])) > width:
-        columns -= 1
-    header, *rows = (GAP.join(row) for row in table(lanes, columns))
-    cells = min(width - len(header) - len(GAP), MAX_BAR)
-    best = max((lane.tokens_per_s for lane in lanes), default=0.0)
-    shows_bars = cells >= MIN_BAR and best > 0
-    lines = [Content.styled(f"{header}{GAP}{BAR}" if shows_bars else header, "$foreground-muted")]
-    for lane, row in zip(lanes, rows, strict=True):
-        leads = best > 0 and lane.tokens_per_s == best
-        line = Content.styled(safe(row), "bold" if leads else "")
-        if shows_bars:
-            hue = "$primary" if lane.lane.mode == "ars" else "$success"
-            line += Content.styled(GAP + bar(lane.tokens_per_s / best, cells), hue)
-        lines.append(line)
-    return Content("\n").join(lines)
+        """Draw the header and a row for each lane, with the columns that fit."""
+        lanes, width = self.lanes, self.content_size.width
+        columns = len(HEADERS)
+        while columns > 2 and len(GAP.join(table(lanes, columns)[0])) > width:
+            columns -= 1
+        header, *rows = (GAP.join(row) for row in table(lanes, columns))
+        cells = min(width - len(header) - len(GAP), MAX_BAR)
+        best = max((lane.tokens_per_s for lane in lanes), default=0.0)
+        shows_bars = cells >= MIN_BAR and best > 0
+        title = f"{header}{GAP}{BAR}" if shows_bars else header
+        lines = [Content.styled(title, "$foreground-muted")]
+        for lane, row in zip(lanes, rows, strict=True):
+            leads = best > 0 and lane.tokens_per_s == best
+            line = Content.styled(safe(row), "bold" if leads else "")
+            if shows_bars:
+                hue = "$primary" if lane.lane.mode == "ars" else "$success"
+                line += Content.styled(GAP + bar(lane.tokens_per_s / best, cells), hue)
+            lines.append(line)
+        return Content("\n").join(lines)

@@ -118,7 +118,7 @@ async def test_the_palette_offers_each_thing_once_in_words_and_help_begins_with_
 
 async def test_a_user_who_types_is_not_interrupted_by_the_models(bare_machine: Path) -> None:
     async with open_chat(None) as chat:
-        chat.prompt.text = "Pressing p, n or enter now"
+        chat.prompt.editor.text = "Pressing p, n or enter now"
         await chat.until(lambda: chat.shown(".note"))
         assert chat.app.screen is chat.screen
         assert "F5" in chat.shown(".note")[0]

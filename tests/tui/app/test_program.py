@@ -100,7 +100,7 @@ async def test_an_event_of_the_engine_after_the_end_is_ignored(target: Path) -> 
 
 async def test_ctrl_d_with_text_deletes_and_ctrl_c_with_a_selection_copies(target: Path) -> None:
     async with open_chat(target) as chat:
-        chat.prompt.text = "abc"
+        chat.prompt.editor.text = "abc"
         await chat.pilot.press("home", "ctrl+d", "shift+end", "ctrl+c")
         assert chat.prompt.text == "bc"
         await chat.until(lambda: chat.app.clipboard == "bc")

@@ -113,7 +113,7 @@ class Chat(Driver):
 
     async def send(self, text: str) -> None:
         self.prompt.focus()
-        self.prompt.text = text
+        self.prompt.editor.text = text
         await self.pilot.press("enter")
 
     async def ask(self, text: str) -> None:

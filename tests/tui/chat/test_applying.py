@@ -48,7 +48,9 @@ async def test_it_is_shown_written_attached_and_taken_back(pair: Pair) -> None:
         assert any("a writes file.txt" in text for text in chat.shown(".footnote"))
         await chat.act()
         assert chat.footer["a"] == "Apply"
-        assert "-line 3\n+line three" in await change_shown(chat)
+        shown = await change_shown(chat)
+        assert shown.startswith(f"{Path('file.txt').absolute()}\n")
+        assert "-line 3\n+line three" in shown
         await chat.pilot.resize_terminal(30, 10)
         (frame,) = chat.app.screen.query(".frame")
         await chat.until(lambda: frame.region == chat.app.screen.region)

@@ -167,10 +167,10 @@ async def test_too_much_for_the_context_is_said_before_it_is_sent() -> None:
         await typist.paste("x" * 5000)
         too_long = typist.prompt.query_one("#too-long")
         assert not too_long.display
-        typist.prompt.text = "y" * 5000
+        typist.prompt.editor.text = "y" * 5000
         await typist.until(lambda: too_long.display)
         assert str(too_long.render()).startswith("Too long: ≈ 2,500 tokens, room for 1,500.")
-        typist.prompt.text = ""
+        typist.prompt.editor.text = ""
         await typist.until(lambda: not too_long.display)
 
 

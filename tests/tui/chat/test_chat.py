@@ -81,7 +81,7 @@ async def test_a_race_requested_during_a_load_starts_after_it(pair: Pair) -> Non
         await chat.press("f5")  # no first start: a model is on its way
         assert not chat.app.screen.query("#welcome")
         await chat.press("escape")
-        chat.prompt.text = "Count to five"
+        chat.prompt.editor.text = "Count to five"
         await chat.press("f4")
         assert "once the models are loaded" in "".join(chat.notices)
         await chat.end()

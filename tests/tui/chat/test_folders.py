@@ -123,7 +123,7 @@ async def test_a_folder_is_asked_about_until_it_is_removed() -> None:
         assert len(typist.app.sent) == 1
         assert typist.prompt.restore_input("Why not?", (NOTES, Attachment("notes/a", "a", 1, 1, 1)))
         assert typist.prompt.attachments == (NOTES,)  # passages are found again
-        typist.prompt.text = ""
+        typist.prompt.editor.text = ""
         await typist.pilot.press("backspace")
         assert not typist.prompt.attachments
 
@@ -247,7 +247,7 @@ async def test_passages_that_fit_are_prefilled_while_the_question_is_typed(pair:
     async with open_chat(*pair, idle="on") as chat:
         chat.prompt.attached.add(NOTES)
         await chat.until(lambda: any("2 files" in text for text in chat.notices))
-        chat.prompt.text = "Where are zeppelins"
+        chat.prompt.editor.text = "Where are zeppelins"
         read = lambda: [j.request.messages[-1].content for j in chat.engine.jobs[1:]]  # noqa: E731
         await chat.until(
             lambda: any(BIRDS in text and text.endswith("zeppelins") for text in read())

@@ -32,7 +32,7 @@ async def choose(chat: Chat, name: str) -> None:
 
 async def test_answers_have_the_form_of_a_file_until_it_is_wanted_no_more(pair: Pair) -> None:
     async with open_chat(*pair, max_tokens=60) as chat:
-        chat.prompt.text = "Who? "
+        chat.prompt.editor.text = "Who? "
         await choose(chat, "pers")
         assert chat.prompt.border_title == "JSON by person.json: name, ok"
         assert chat.prompt.text == "Who? "

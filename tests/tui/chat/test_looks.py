@@ -64,7 +64,7 @@ async def answered(pilot: Pilot[None]) -> None:
     """Ask, and wait until the answer is painted."""
     chat = await opened(pilot)
     async with asyncio.timeout(WAIT_S):
-        chat.prompt.text = PROMPT
+        chat.prompt.editor.text = PROMPT
         await pilot.press("enter")
         while len(chat.session.branch.records) < 2 or not chat.session.idle:
             await pilot.pause(0.02)

@@ -32,7 +32,7 @@ async def test_a_file_is_read_when_it_is_attached_and_the_question_while_it_is_t
         chat.prompt.attached.add(FILE)
         await chat.until(lambda: any(FILE.text in text for text in prefilled(chat)))
         await chat.until(lambda: chat.engine.received(Prefilled))
-        chat.prompt.text = "Why is it"
+        chat.prompt.editor.text = "Why is it"
         await chat.until(lambda: prefilled(chat)[-1].endswith("Why is it"))
         await read(chat, 1)
         await chat.until(lambda: chat.screen.status.state.activity is None)
@@ -46,25 +46,25 @@ async def test_the_first_suggestion_is_prefilled_once_until_something_is_typed(p
         await read(chat, 1)
         await chat.screen.controller._start_prefill()
         assert prefilled(chat) == [SUGGESTIONS[0].text]
-        chat.prompt.text = "Why?"
+        chat.prompt.editor.text = "Why?"
         await chat.until(lambda: prefilled(chat)[-1] == "Why?")
 
 
 async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same_limit(pair: Pair):
     async with open_chat(*pair, n_ctx=1024, max_tokens=200) as chat:
         too_long = chat.prompt.query_one("#too-long")
-        chat.prompt.text = "x " * 2000  # clearly too long by an estimate
+        chat.prompt.editor.text = "x " * 2000  # clearly too long by an estimate
         await chat.until(lambda: too_long.display)
         assert str(too_long.render()).startswith("Too long: ≈ 1,000 tokens, room for 824.")
         chat.prompt.drop()  # or the next chat restores it
     async with open_chat(*pair, n_ctx=1024, max_tokens=200, idle="on") as chat:
         too_long = chat.prompt.query_one("#too-long")
-        chat.prompt.text = "x " * 600  # by the engine's count, once it reads ahead
+        chat.prompt.editor.text = "x " * 600  # by the engine's count, once it reads ahead
         await chat.until(lambda: too_long.display)
         refusal = str(too_long.render())
         assert "and there is room for 824. Shorten it." in refusal
         assert "raise ctx" not in refusal  # the model has no more
-        chat.prompt.text = "x"
+        chat.prompt.editor.text = "x"
         await chat.until(lambda: not too_long.display)
         chat.screen.controller.apply(replace(chat.screen.controller.settings, max_tokens=None))
         assert chat.prompt.attached.limits.tokens == 1024 - 200
@@ -72,7 +72,7 @@ async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same
 
 async def test_a_larger_context_is_proposed_where_the_model_has_one(pair: Pair):
     async with open_chat(*pair, n_ctx=512, idle="on") as chat:
-        chat.prompt.text = "x " * 600
+        chat.prompt.editor.text = "x " * 600
         await chat.until(lambda: chat.engine.received(Failed))
         assert "Shorten it. Or raise ctx (F6" in chat.engine.received(Failed)[0].message
 

@@ -1,6 +1,7 @@
 """The prompt, by its keys."""
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -63,7 +64,7 @@ async def test_arrows_go_through_what_was_sent() -> None:
 async def test_up_moves_through_wrapped_and_many_lines_before_it_recalls() -> None:
     async with at_the_prompt() as typist:
         typist.prompt.history.load(["earlier"])
-        typist.prompt.text = "word " * 40  # three lines as shown
+        typist.prompt.editor.text = "word " * 40  # three lines as shown
         typist.prompt.editor.move_cursor(typist.prompt.editor.document.end)
         await typist.pilot.press("up", "up")
         assert typist.prompt.text.startswith("word")
@@ -128,12 +129,28 @@ async def test_pasted_megabyte_says_how_much_it_is_and_leaves_the_text_short() -
 
 async def test_short_pastes_are_edited_and_command_no_terminal() -> None:
     async with at_the_prompt() as typist:
-        for text in ("x" * MAX_CHARACTERS, "\n" * (MAX_LINES - 1), "a\r\nb\rc"):
+        no_paths = "/", "~/", "tests", "/nowhere/x", "it's", "/etc /etc", "http://["
+        for text in ("x" * MAX_CHARACTERS, "\n" * (MAX_LINES - 1), "a\r\nb\rc", *no_paths):
             await typist.paste(text)
             assert typist.prompt.text == text.replace("\r\n", "\n").replace("\r", "\n")
             typist.prompt.drop()
         await typist.paste("a\x1b]52;c;eA==\x07b\u202e")
         assert typist.prompt.text == "a␛]52;c;eA==␇b\ufffd"
+
+
+@pytest.mark.parametrize(
+    "form", ["{}", "'{}'", '"{}" ', "file://{}", "file://localhost{}\r\n", "\\{}"]
+)
+async def test_a_dropped_file_is_attached(tmp_path: Path, form: str) -> None:
+    (tmp_path / "é.txt").write_text("x")
+    async with at_the_prompt() as typist:
+        await typist.paste(form.format(tmp_path / ("%C3%A9.txt" if ":" in form else "é.txt")))
+        await typist.type("Why? ")
+        await typist.paste(f"{tmp_path}")
+        await typist.until(lambda: len(typist.chips) == 2)
+        assert typist.prompt.text == f"Why? {tmp_path} "
+        names = [attachment.name for attachment in typist.prompt.attachments]
+        assert names == [f"{tmp_path}/é.txt", f"{tmp_path}/"]
 
 
 # What survives

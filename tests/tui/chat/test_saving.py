@@ -17,7 +17,7 @@ from tests.tui.chat.chat_driver import Pair, open_chat
 async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home: Path) -> None:
     async with open_chat(*pair, asked=("Remember me",)) as chat:
         before = chat.texts
-        chat.prompt.text = "half a thou"
+        chat.prompt.editor.text = "half a thou"
         assert not chat.screen.panel.display
         await chat.pilot.press("f3", "ctrl+q")
     async with open_chat(*pair) as chat:
@@ -51,7 +51,7 @@ async def test_an_answer_and_what_is_typed_are_kept_meanwhile_and_when_one_quits
     async with open_chat(*pair, hold=(Decoded, 8), asking="Stream") as chat:
         await chat.until(lambda: chat.screen.conversation.turns[-1].text)
         seen = chat.screen.conversation.turns[-1].text
-        chat.prompt.text = "more"
+        chat.prompt.editor.text = "more"
         other = Store(database_path())
         (summary,) = other.summaries()
         await chat.until(lambda: other.path(summary.id)[-1].content == seen)

@@ -83,7 +83,7 @@ async def test_the_typed_text_is_seen_on_a_screen_of_a_few_lines(pair: Pair) -> 
             assert chat.screen.region.contains_region(chat.prompt.region)
             assert word in chat.text
             assert chat.screen.query_one(KeyLine).region.height == 1
-            chat.prompt.text = ""
+            chat.prompt.editor.text = ""
             await chat.pilot.resize_terminal(80, 24)
             await chat.until(lambda: chat.screen.banner.display and chat.screen.status.display)
             assert chat.prompt.region.height == 3

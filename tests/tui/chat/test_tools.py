@@ -119,7 +119,7 @@ async def test_keys_typed_for_the_prompt_approve_nothing(endless: Path, monkeypa
         await chat.press("ctrl+n")
         chat.engine.script.calls = [(READ,)]
         chat.screen.controller.submit(Unsent("Why?"))
-        chat.prompt.text = "And"
+        chat.prompt.editor.text = "And"
         turn = await chat.asked()
         assert not turn.has_focus
         assert any("is waiting for you" in notice for notice in chat.notices)

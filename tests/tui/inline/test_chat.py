@@ -90,7 +90,7 @@ async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
     chat = InlineChat(Settings(), Store(None))
     chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
     commands._changes = [change := Mock(), following := Mock(hunks=(), warnings=())]
-    change.write.side_effect, following.name = UsageError("It has changed."), "b.py"
+    change.write.side_effect, following.file.path = UsageError("It has changed."), "b.py"
     commands.enter("y")
     assert commands._changes == [following]
     shown = chat.scrollback.finished()

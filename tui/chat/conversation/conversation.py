@@ -139,8 +139,7 @@ class Conversation(VerticalScroll):
 
         They are explained at the first round in which several guesses were right.
         """
-        answered = [token for token in tokens if token.part == "answer"]
-        guessed = [token for token in answered if token.origin is Origin.DRAFT]
+        guessed = [t for t in tokens if t.part == "answer" and t.origin is Origin.DRAFT]
         answers = [turn for turn in self.turns[-1:] if isinstance(turn, Answer)]
         if answers and len(guessed) > 1 and not self.explained:
             self.explained = True

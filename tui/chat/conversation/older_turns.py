@@ -1,6 +1,7 @@
 """The turns of a conversation that are mounted only where the reader comes."""
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from textual.containers import VerticalScroll
 from textual.widget import Widget
@@ -100,8 +101,7 @@ class OlderTurns:
 
     def index(self, message: int) -> int:
         """Return the index of a record that is not mounted, or -1."""
-        ids = [record.id for record in self._records]
-        return ids.index(message) if message in ids else -1
+        return next((i for i, record in enumerate(self._records) if record.id == message), -1)
 
     def mount_below(self) -> bool:
         """Mount a page of turns above the gap, which closes after the last; return whether."""
@@ -147,7 +147,5 @@ class OlderTurns:
 
 def _same(one: StoredMessage | None, other: StoredMessage) -> bool:
     """Return whether two records are shown the same, except for their branches."""
-    if one is None:
-        return False
-    parts = ((record.id, record.content, record.thought, record.state) for record in (one, other))
-    return next(parts) == next(parts)
+    parts = attrgetter("id", "content", "thought", "state")
+    return one is not None and parts(one) == parts(other)

@@ -146,7 +146,7 @@ class Editor(TextEntry, inherit_bindings=False):
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")  # as terminals send new lines
         if len(text) > MAX_CHARACTERS or text.count("\n") >= MAX_LINES:
             self._attached.add_pasted(text)
-        else:
+        elif not self.mention.paste(text):
             self.type_in(text)
 
     def send(self) -> None:
@@ -238,7 +238,7 @@ class Editor(TextEntry, inherit_bindings=False):
         except OSError as error:  # a full disk
             reason = f"The prompt cannot be edited there: {error.strerror}."
         if reason:
-            self.notify(safe(reason), severity="warning", timeout=8, markup=False)
+            self.notify(reason, severity="warning", timeout=8)
 
     def action_attachments(self) -> None:
         """Show the attachments, which can be removed or inserted into the text."""

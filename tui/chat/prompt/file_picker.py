@@ -3,10 +3,12 @@
 import asyncio
 import os
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from urllib.parse import unquote, urlsplit
 
 from textual import work
 from textual.content import Content
@@ -115,6 +117,20 @@ def _row(match: FuzzyMatch, is_typed: bool) -> Content:
     return row
 
 
+def dropped(text: str) -> str:
+    """Return the path that a text is and nothing else, as terminals write it; empty if none.
+
+    They quote what was dropped, escape its spaces, or make it an address: file:///my%20notes.
+    """
+    try:
+        (name,) = shlex.split(text)
+        address = urlsplit(name)
+    except ValueError:  # other words, or an apostrophe
+        return ""
+    name = unquote(address.path) if address.scheme == "file" else name
+    return name if re.match("~?/[^/]", name) and os.path.exists(expanded(name)) else ""
+
+
 @dataclass
 class FileMentioned(Message):
     """A file was picked."""
@@ -175,10 +191,20 @@ class Mention:
             on_pick(name)
             return True
         self._close()
+        self._attach(name, start, end)
+        return True
+
+    def paste(self, text: str) -> bool:
+        """Attach a file or folder that was dropped or pasted; return whether the text names one."""
+        if self._at or not (name := dropped(text)):
+            return False
+        self._attach(name, *self._area.selection)
+        return True
+
+    def _attach(self, name: str, start: Location, end: Location) -> None:
         alone = self._area.text.strip() == self._area.get_text_range(start, end)
         self._area.replace("" if alone else f"{safe(name)} ", start, end)
         self._area.post_message(FileMentioned(name))
-        return True
 
     def _cancel(self) -> None:
         """Close the picker; with `on_pick`, remove the @ name from the text."""

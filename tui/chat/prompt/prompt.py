@@ -13,12 +13,11 @@ from textual.message import Message
 from textual.widgets import Static, TextArea
 
 from assistant.request import Constraint
-from assistant.session.attachments import read
+from assistant.session.attachments import attachment_of
 from assistant.session.messages import tokens
 from assistant.session.unsent_text import Unsent
 from assistant.store.values import Attachment
 from models.errors import UsageError
-from models.files.places import expanded
 from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments
@@ -106,10 +105,10 @@ class Prompt(Vertical):
         from assistant.constraints.grammar import fields_of  # few chats need it
 
         try:
-            constraint = Constraint("schema", read(expanded(name), name).text)
+            constraint = Constraint("schema", attachment_of(name).text)
             fields = ", ".join(fields_of(constraint))
         except UsageError as error:
-            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            self.notify(str(error), severity="warning", timeout=8)
             return
         self.app.clear_notifications()  # one may be about another file
         self.constraint = constraint
@@ -120,10 +119,6 @@ class Prompt(Vertical):
     def text(self) -> str:
         """The typed text."""
         return self.editor.text
-
-    @text.setter
-    def text(self, text: str) -> None:
-        self.editor.text = text
 
     # Attachments
 
@@ -142,10 +137,9 @@ class Prompt(Vertical):
         message.stop()
         # A prompt that is sent meanwhile has the file: this widget handles it afterwards.
         try:
-            file = await asyncio.to_thread(read, expanded(message.name), message.name)
-            self.attached.add(file)
+            self.attached.add(await asyncio.to_thread(attachment_of, message.name))
         except UsageError as error:
-            self.notify(safe(str(error)), severity="warning", timeout=8, markup=False)
+            self.notify(str(error), severity="warning", timeout=8)
 
     @on(Click, "PromptAttachments")
     def _show_attachments(self, message: Click) -> None:

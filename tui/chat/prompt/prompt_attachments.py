@@ -130,7 +130,7 @@ class PromptAttachments(Widget):
         if len(text) > LIMIT:
             what = f"The paste has {len(text):,} characters; {LIMIT:,} fit. "
             hint = "Save it as a file and attach a part of it."
-            self.notify(what + hint, severity="warning", timeout=8, markup=False)
+            self.notify(what + hint, severity="warning", timeout=8)
             return
         names = {chip.attachment.name for chip in self.chips}
         numbered = (f"{PASTED} {number}" for number in range(2, len(names) + 3))
@@ -275,7 +275,7 @@ class AttachmentsScreen(ListDialog[Outcome]):
         size = len(chip.attachment.text)
         if size > EDITABLE:
             text = f"{size:,} characters are too many to edit here; the limit is {EDITABLE:,}."
-            self.notify(text, severity="warning", timeout=6, markup=False)
+            self.notify(text, severity="warning", timeout=6)
         else:
             self.dismiss((self.chips, chip))
 
