@@ -153,10 +153,8 @@ def _schema(text: str) -> str:
 def grammar_of(schema: dict[str, object]) -> tuple[str, bool, str]:
     """Return a schema's grammar, whether it is useless, and why it allows more than the schema.
 
-    A format that is not known is no reason: for JSON Schema it is a note on the value.
-
-    Raises:
-        ValueError: there can be no grammar.
+    A format that is not known is no reason: for JSON Schema it is a note on the value. A
+    `ValueError` says that there can be no grammar.
     """
     grammar = LLMatcher.grammar_from_json_schema(styled(schema))
     is_useless, warnings = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)

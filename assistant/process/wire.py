@@ -46,22 +46,14 @@ class Envelope(NamedTuple):
 
 
 def framed(message: bytes) -> bytes:
-    """Return a message with its length before it.
-
-    Raises:
-        TooLong: it is longer than `MAX_FRAME_BYTES`.
-    """
+    """Return a message with its length before it; TooLong beyond `MAX_FRAME_BYTES`."""
     if len(message) > MAX_FRAME_BYTES:
         raise TooLong(f"{len(message):,} bytes; the limit is {MAX_FRAME_BYTES:,}")
     return _HEAD.pack(len(message)) + message
 
 
 def read(pipe: BinaryIO) -> bytes | None:
-    """Wait for the next message of a pipe; None when it has ended.
-
-    Raises:
-        Garbled: its length is beyond `MAX_FRAME_BYTES`.
-    """
+    """Wait for the next message of a pipe: None at its end, Garbled if that is too long."""
     head = pipe.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return None
@@ -117,11 +109,7 @@ class Codec:
             return _encoder.encode(_readable(builtins))
 
     def decode(self, data: bytes) -> Envelope:
-        """Return the envelope that `encode` was given.
-
-        Raises:
-            Garbled: its content is not one of the union's, to the type of every part.
-        """
+        """Return the envelope that `encode` was given; Garbled if any part is of another type."""
         try:
             job, kind, payload, last = self._envelope.decode(data)
             return Envelope(job, self._members[kind].decode(payload) if kind else None, last)
