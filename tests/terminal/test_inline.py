@@ -263,11 +263,11 @@ def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[s
     stored(tmp_path, f"```txt\n{new}```\n", Attachment("file.txt", old.rstrip("\n")))
     with inline(tmp_path, *models, "--max-tokens", "5", cwd=tmp_path) as terminal:
         terminal.enter("/open 1", "/apply writes file.txt.")
-        terminal.enter("/apply", "-line 3", "+line three", "Write file.txt?")
+        terminal.enter("/apply", "-line 3", "+line three", "Write /")
         terminal.enter("", "Not written.")
         assert file.read_text() == old
         terminal.press("/apply\r")
-        terminal.until(lambda screen: screen.count("Write file.txt?") == 2)
+        terminal.until(lambda screen: screen.count("Write /") == 2)
         terminal.enter("y", "Written: file.txt.")
         assert file.read_text() == new
         terminal.enter("/undo", "as it was")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2] / "tui"
-READ = {"Static", "Label", "notify", "Option", "Button", "Tooltip"}
+READ = {"Static", "Label", "Option", "Button", "Tooltip"}
 """What reads a str as markup unless it is told not to."""
 TITLES = {"border_title", "border_subtitle", "tooltip"}
 
@@ -87,10 +87,10 @@ def test_a_text_not_written_out_in_the_source_is_not_read_as_markup(path: Path) 
 
 
 def test_the_look_at_the_source_finds_what_it_looks_for_and_nothing_else() -> None:
-    bad = ["Static(name)", "self.notify(f'{name} is gone')", "widget.border_title = title"]
+    bad = ["Static(name)", "Static(f'{name} is gone')", "widget.border_title = title"]
     bad += ["self._heading = self.border_title = text", "banner.tooltip = safe(path)"]
     bad += ["Option(name)", "Content.from_markup(text)", "Static(name, markup=wanted)"]
-    good = ["Static('[b]own[/]')", "self.notify(text, markup=False)", "Static(classes='x')"]
+    good = ["Static('[b]own[/]')", "Static(text, markup=False)", "Static(classes='x')"]
     good += ["self.border_title = Content(title)", "Static(WELCOME)"]
     assert all(map(complaints, bad))
     assert not any(map(complaints, good))

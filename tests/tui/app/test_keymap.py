@@ -36,13 +36,14 @@ def test_keys_are_written_as_people_do():
     assert readable("ctrl+k, f9,escape,G,pageup") == "Ctrl+K, F9, Esc, G, PgUp"
 
 
-async def test_a_warning_about_the_config_is_safe_and_replaces_the_toast_before_it():
+async def test_a_toast_is_safe_without_markup_and_replaces_the_one_before_it():
     app = Program()
     async with app.run_test() as pilot:
         app.notify("One")
         app.warn_of_config(["config.toml:1:1: \x1b[31mno"])
         await pilot.pause()
-        assert [notice.message for notice in app._notifications] == ["config.toml:1:1: ␛[31mno"]
+        (toast,) = app._notifications
+        assert (toast.message, toast.markup) == ("config.toml:1:1: ␛[31mno", False)
 
 
 async def test_the_help_explains_the_terms_and_ends_with_what_is_promised():
