@@ -44,6 +44,7 @@ async def chat(settings: Settings) -> None:
         await pilot.press("f3", "ctrl+g")
         await pilot.pause(1)
         keep(app, "chat.svg")
+        await pilot.press("f3")  # or the next pictures have the figures, too
 
 
 async def race(settings: Settings) -> None:
