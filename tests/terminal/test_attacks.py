@@ -191,7 +191,8 @@ def test_a_home_that_is_closed_is_one_sentence(tmp_path: Path, home: Path, mode:
 @pytest.fixture
 def changing(tmp_path: Path) -> Iterator[Path]:
     """A file that somebody writes, cuts and removes all the time."""
-    file, stop = tmp_path / "log.txt", Event()
+    file, other, stop = tmp_path / "log.txt", tmp_path / "other.txt", Event()
+    other.write_bytes(b"line\n")
 
     def change() -> None:
         for number in range(1_000_000):
@@ -200,7 +201,7 @@ def changing(tmp_path: Path) -> Iterator[Path]:
             file.write_bytes(b"line\n" * (number % 5000))
             if number % 7 == 0:
                 file.unlink()
-                file.symlink_to("/etc/hostname") if number % 2 else file.touch()
+                file.symlink_to(other) if number % 2 else file.touch()
                 file.unlink()
 
     thread = Thread(target=change)
