@@ -5,7 +5,7 @@
 # make test       set everything up, pass every check and test
 # make test-all   the same with the slow tests
 # make test-clients  the clients that people use, against a running server; fetches them
-# make attack     only what attacks it: keys, pastes, files, servers, clients, full disks; 15 minutes
+# make attack     only what attacks it: keys, pastes, files, servers, clients, full disks; minutes
 # All are safe to repeat; what is done already is not done again.
 
 PYTHON ?= python3
