@@ -26,6 +26,8 @@ _SCALARS = dict(
 )
 STRING, ARRAY = 8, 9
 _INTEGERS = (4, 5)
+_MAX_VALUES = 10_000
+_MAX_TENSORS = 65_536
 _MAX_HEADER = 64 << 20  # bytes; those of known models have up to 17
 _MAX_KEY = 1024
 _MAX_KEPT_TEXT = 1 << 20  # longer ones are skipped: no template or name is
@@ -48,11 +50,10 @@ class Length:
 
 
 class Stream:
-    """A GGUF file as a sequence of values, from a position on."""
+    """A GGUF file, or a part of one, as a sequence of values."""
 
-    def __init__(self, file: BinaryIO, position: int) -> None:
-        self.size = os.fstat(file.fileno()).st_size
-        self.position = position
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self.size, self.position = size, 0
         self._file = file
         self._data = b""  # from the start of the file
         self._claimed = 0  # strings
@@ -179,14 +180,22 @@ _KINDS: tuple[tuple[bytes | tuple[bytes, ...], str], ...] = (
 
 
 @contextmanager
-def open_stream(path: Path) -> Iterator[Stream]:
-    """Open a GGUF file after its magic number; a `ModelError` says what is wrong."""
+def open_stream(path: Path) -> Iterator[tuple[Stream, int, int]]:
+    """Open a GGUF file after its counts of tensors and of values, and return both; a `ModelError`
+    says what is wrong.
+    """
     try:
         with open_regular(path) as file:
             start = os.pread(file.fileno(), 512, 0)
             if start[:4] != b"GGUF":
                 raise ModelError(f"{path} is {_kind(start)}.")
-            yield Stream(file, 4)
+            stream = Stream(file, os.fstat(file.fileno()).st_size)
+            _, version = stream.number("<I"), stream.number("<I")
+            if version not in (2, 3):
+                reads = "specchat reads versions 2 and 3"
+                raise ModelError(f"{path} is GGUF version {version}; {reads}.")
+            tensors = stream.count("tensors", _MAX_TENSORS)
+            yield stream, tensors, stream.count("values", _MAX_VALUES)
     except Malformed as error:
         raise ModelError(f"{path} is damaged: {error}. Fetch it again.") from error
     except IrregularFile as error:

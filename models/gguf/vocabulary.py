@@ -57,17 +57,12 @@ class FileVocabulary:
 
 
 def read_vocabulary(path: Path) -> FileVocabulary:
-    """Read a file's tokens; a `ModelError` says why that cannot be done.
-
-    Meant for a file whose header was read before: only what is read here is checked.
-    """
+    """Read a file's tokens; a `ModelError` says why that cannot be done."""
     texts: list[bytes] = []
     kinds: list[int] = []
     tokenizer = ""
-    with open_stream(path) as stream:
-        stream.number("<I")
-        stream.number("<Q")
-        for key in stream.keys(stream.number("<Q")):
+    with open_stream(path) as (stream, _, values):
+        for key in stream.keys(values):
             if key == TOKENS:
                 texts = stream.texts()
             elif key == KINDS:

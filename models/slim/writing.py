@@ -7,6 +7,7 @@ import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from models.base import Ids
 from models.errors import ModelError
 from models.gguf.header import MERGES
 from models.gguf.tensors import Tensor, read_table
-from models.gguf.values import ARRAY, STRING, open_stream
+from models.gguf.values import ARRAY, STRING, Stream, open_stream
 from models.gguf.vocabulary import NORMAL, TOKENIZER, TOKENS, FileVocabulary
 
 MATRICES = ("token_embd.weight", "output.weight", "output.bias", "per_layer_token_embd.weight")
@@ -39,13 +40,11 @@ class FileLayout:
 def read_layout(path: Path) -> FileLayout:
     """Read all of a header; a `ModelError` says why that cannot be done.
 
-    Meant for a file whose header was read before, with `read`: only what is read here is checked.
+    Meant for a file whose header was read before, with `read`, which checks more.
     """
-    with open_stream(path) as stream:
-        stream.number("<I")
-        tensors = stream.number("<Q")
+    with open_stream(path) as (stream, tensors, count):
         values: dict[str, bytes] = {}
-        for key in stream.keys(stream.number("<Q")):
+        for key in stream.keys(count):
             start, _ = stream.position, stream.value()
             values[key] = stream.since(start)
         alignment = int.from_bytes(values.get("general.alignment", number(32))[4:], "little")
@@ -170,13 +169,7 @@ def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, by
 
 
 def _texts(value: bytes) -> list[bytes]:
-    texts: list[bytes] = []
-    at = 16
-    while at < len(value):
-        end = at + 8 + int.from_bytes(value[at : at + 8], "little")
-        texts.append(value[at + 8 : end])
-        at = end
-    return texts
+    return Stream(BytesIO(value), len(value)).texts()
 
 
 def _merges(value: bytes, left: set[bytes]) -> list[bytes]:
