@@ -83,12 +83,21 @@ ROWS = 32  # rows of logits in a target's buffer; a draft has one
 _FLOAT = 4
 _BYTES_PER_TOKEN_TEXT = 300  # of the vocabulary, and of the maps to search it
 _REPACKED = (2, 12, 20, 39)  # Q4_0, Q4_K, IQ4_NL, MXFP4: what llama.cpp's CPU kernels rearrange
-# Most weights of about 4 bits are held twice on a CPU; the cache comes on top.
-_TIMES_OF_4_BITS, _TIMES = 1.75, 1.2
+# By the size of a file: its cache comes on top, and most weights of about 4 bits are repacked.
+_RESIDENT, _4_BITS_REPACKED = 1.2, 0.55
 CONTEXT = 8192  # tokens
 CONTEXT_SHARE = 0.25  # of the free memory, for the keys and values of a larger context
 MACHINES = 8, 16, 32  # GB of memory of usual machines
 _FOR_THE_REST = 4  # GB, for the system and other programs
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Whether this machine has enough memory."""
+
+    needed: int  # once it is loaded; where it is tight, loading takes more
+    available: int
+    verdict: Literal["fits", "tight", "does not fit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +117,13 @@ class Memory:
         repacked = max(self.repacked - other.resident, other.repacked)
         return Memory(self.resident + other.resident, repacked)
 
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """Whether this machine has enough memory."""
-
-    needed: int  # once it is loaded; where it is tight, loading takes more
-    available: int
-    verdict: Literal["fits", "tight", "does not fit"]
+    def fit(self, freed: int = 0) -> Fit:
+        """Compare it with what is available now plus `freed` bytes to be released."""
+        available = machine.memory().free + freed
+        if self.needed <= available:
+            return Fit(self.resident, available, "fits")
+        is_tight = self.resident <= available
+        return Fit(self.resident, available, "tight" if is_tight else "does not fit")
 
 
 def estimate(header: Header, size: int, n_ctx: int, *, drafts: bool = False) -> Memory:
@@ -157,35 +165,22 @@ def of_pair(target: ModelFile, draft: ModelFile | None, n_ctx: int) -> Memory | 
     return memory
 
 
-def estimate_by_size(size: int, file: str) -> int:
-    """Estimate the memory of a model from its file's name and size."""
+def estimate_by_size(size: int, file: str = "") -> Memory:
+    """Estimate the memory of a model from its file's size and name."""
     four_bits = any(mark in file.upper() for mark in ("Q4_K", "Q4_0", "IQ4_NL", "MXFP4"))
-    return round(size * (_TIMES_OF_4_BITS if four_bits and repacks() else _TIMES))
-
-
-def resident_by_size(size: int) -> int:
-    """Estimate the memory that loaded files of `size` bytes keep."""
-    return round(size * _TIMES)
+    repacked = round(_4_BITS_REPACKED * size) if four_bits and repacks() else 0
+    return Memory(round(_RESIDENT * size), repacked)
 
 
 def machine_gb(size: int) -> int | None:
     """Return the GB of memory of the smallest usual machine that runs files of `size` bytes."""
-    needed = resident_by_size(size) / 1e9 + _FOR_THE_REST
+    needed = estimate_by_size(size).resident / 1e9 + _FOR_THE_REST
     return next((gigabytes for gigabytes in MACHINES if needed <= gigabytes), None)
 
 
 def repacks() -> bool:
     """Return whether weights are rearranged for the CPU: not if a GPU computes."""
     return sys.platform != "darwin"
-
-
-def fit(needed: int, resident: int | None = None, freed: int = 0) -> Fit:
-    """Compare `needed` bytes with the memory available now plus `freed` bytes to be released."""
-    available = machine.memory().free + freed
-    stays = resident or needed
-    if needed <= available:
-        return Fit(stays, available, "fits")
-    return Fit(stays, available, "tight" if stays <= available else "does not fit")
 
 
 def in_use() -> int:

@@ -17,7 +17,7 @@ from assistant.engine.engine_choice import choose, needed
 from assistant.engine.model_profile import BY_KERNELS, ModelProfile
 from assistant.engine.profile import DRAFT_PREFILL, newest
 from assistant.request import EngineArgs
-from models import catalog, memory
+from models import catalog, machine, memory
 from models.catalog import GGUF
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError
@@ -115,9 +115,9 @@ class Expectations:
 
     def larger(self, target: ModelFile) -> tuple[GGUF, Expectation] | None:
         """Return the largest model of the catalogue that is not here and would run well, if any."""
-        budget, suitable = MEMORY_SHARE * memory.fit(0).available, []
+        budget, suitable = MEMORY_SHARE * machine.memory().free, []
         for gguf in catalog.FILES.values():
-            needed_bytes = memory.estimate_by_size(gguf.size, gguf.file)
+            needed_bytes = memory.estimate_by_size(gguf.size, gguf.file).needed
             fits = target.size < gguf.size and needed_bytes < budget
             speed = self.of(gguf, None) if fits and find(gguf) is None else None
             if speed and speed.prompt_s and speed.prompt_s.high < MAX_PROMPT_S:

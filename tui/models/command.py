@@ -140,7 +140,7 @@ def _announce(wanted: str, offline: bool) -> None:
     """Print the size, memory and licence of a catalogue model before it is fetched."""
     known = catalog.find(wanted)
     if known and not offline and find(known) is None:
-        needed = size(estimate_by_size(known.size, known.file))
+        needed = size(estimate_by_size(known.size, known.file).needed)
         terms = f"about {needed} of memory. Licence: {known.licence}."
         click.echo(safe(f"{wanted}: {size(known.size)} to fetch, {terms}"), err=True)
 

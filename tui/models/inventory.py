@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Ready
 from assistant.settings.settings import Settings
-from models import memory
+from models import machine, memory
 from models.catalog import FILES, GGUF, draft_for
 from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
@@ -173,12 +173,12 @@ class ModelInventory:
     def fit(self, target: ModelFile, draft: ModelFile | None = None) -> Fit | None:
         """Return whether a target and a draft fit into memory together."""
         needed = memory.of_pair(target, draft, self._settings.n_ctx or memory.CONTEXT)
-        return None if needed is None else memory.fit(needed.needed, needed.resident, self._freed)
+        return needed.fit(self._freed) if needed else None
 
     @property
     def available(self) -> int:
         """Bytes that models may take once the loaded ones are freed."""
-        return memory.fit(0, freed=self._freed).available
+        return machine.memory().free + self._freed
 
     def listed(self) -> list[ModelEntry]:
         """Return the catalogue models that are not on this machine."""
@@ -190,8 +190,7 @@ class ModelInventory:
         role, style = purpose(gguf.name) or "answers", "$foreground-muted"
         if drafts:
             role, style = "guesses for yours", "$text-success"
-        needed = memory.estimate_by_size(gguf.size, gguf.file)
-        fit = memory.fit(needed, memory.resident_by_size(gguf.size), self._freed)
+        fit = memory.estimate_by_size(gguf.size, gguf.file).fit(self._freed)
         expected = self.expect(gguf, draft_for(gguf))
         return ModelEntry(gguf, gguf.licence, role, style, fit, expected=expected)
 

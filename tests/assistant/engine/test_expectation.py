@@ -11,7 +11,7 @@ import pytest
 from assistant.engine.expectation import Expectation, Expectations, Span
 from assistant.engine.model_profile import ModelProfile
 from assistant.engine.profile import PROFILES
-from models import catalog, engines, memory
+from models import catalog, engines
 from models.catalog import FILES, GGUF
 from models.files.disk import Records
 from models.files.locate import identify
@@ -150,8 +150,8 @@ def test_the_best_model_that_fits_is_named(
     monkeypatch.setattr(catalog, "FILES", sizes)
 
     def suggested(free: float, seconds: float, prompt_s: float) -> str:
-        available = SimpleNamespace(available=free * 1e9)
-        monkeypatch.setattr(memory, "fit", lambda needed: available)
+        free_bytes = SimpleNamespace(free=free * 1e9)
+        monkeypatch.setattr("models.machine.memory", lambda: free_bytes)
         machine.measure(machine.files[0], seconds, prompt_s)
         found = machine.expectations.larger(machine.files[0])
         return found[0].name if found else ""
