@@ -6,12 +6,11 @@ Importing this costs the time of importing huggingface_hub; `models.files.locate
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from models import catalog
 from models.catalog import GGUF
@@ -85,6 +84,10 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
 
 
 def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
+    def wait() -> bool:
+        report(Progress(0, 0, "waiting for another program to download it"))
+        return False
+
     if gguf.repo is None:
         path, lock = models_dir() / gguf.file, models_dir() / ".locks" / f"{gguf.file}.lock"
     else:  # the lock of all programs that use the cache
@@ -93,7 +96,7 @@ def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(lock, report):
+        with FileLock(lock).acquire(poll_interval=_POLL_S, cancel_check=wait):
             is_whole = path.is_file() and path.stat().st_size == gguf.size
             if not (is_whole and checksum.sha256_once(path) == gguf.sha256):
                 _transfer(gguf, path, fetch, report)  # no other program has just done so
@@ -133,17 +136,3 @@ def _remove_partial(part: Path) -> None:
     for path in part.parent.glob(f"{part.name}*"):
         shutil.rmtree(path, ignore_errors=True)
         path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _locked(path: Path, report: Report) -> Iterator[None]:
-    lock = FileLock(path)
-    while not lock.is_locked:
-        try:
-            lock.acquire(timeout=_POLL_S)
-        except Timeout:
-            report(Progress(0, 0, "waiting for another program to download it"))
-    try:
-        yield
-    finally:
-        lock.release()

@@ -94,7 +94,10 @@ def _llama_cpp() -> list[Path]:
 
 
 def _ollama() -> Iterator[tuple[str, Path]]:
-    """Yield Ollama's name for each of its models, and the file."""
+    """Yield Ollama's name for each of its models, and the file.
+
+    What is `host/namespace/model/tag` among its manifests, it calls `namespace/model:tag`.
+    """
     usual, of_service = Path.home() / ".ollama/models", Path("/usr/share/ollama/.ollama/models")
     chosen = user_folder("OLLAMA_MODELS", ".ollama/models")
     for folder in dict.fromkeys((chosen, usual, of_service)):
@@ -102,19 +105,14 @@ def _ollama() -> Iterator[tuple[str, Path]]:
         for parent, names in tree(manifests):
             for name in names:
                 if blob := _blob(folder, parent / name):
-                    yield _ollama_name((parent / name).relative_to(manifests)), blob
+                    model = _OLLAMA_DEFAULTS.sub("", parent.relative_to(manifests).as_posix())
+                    yield f"{model}:{name}", blob
 
 
 def find_in_ollama(name: str) -> Path | None:
     """Return the file of a model by the name that Ollama has for it."""
     wanted = name if ":" in name else f"{name}:{_DEFAULT_TAG}"
     return next((path for known, path in _ollama() if known == wanted), None)
-
-
-def _ollama_name(manifest: Path) -> str:
-    """Return the name that `host/namespace/model/tag` has on Ollama's command line."""
-    model = _OLLAMA_DEFAULTS.sub("", manifest.parent.as_posix())
-    return f"{model}:{manifest.name}"
 
 
 def _blob(folder: Path, manifest: Path) -> Path | None:

@@ -74,7 +74,7 @@ class Vocab:
         """Return the token with a text of its own, also if it is a control token."""
         if text in self.controls:
             return self.controls[text]
-        tokens = self._tokenized(text, True)
+        tokens = self.tokenize(text, special=True)
         return tokens[0] if len(tokens) == 1 and self.text(tokens[0]) == text else None
 
     def _stop_tokens(self) -> frozenset[int]:
@@ -93,9 +93,15 @@ class Vocab:
         name: bytes = self._c.llama_vocab_get_text(self._vocab, token)
         return name.decode("utf-8", "replace")
 
-    def tokenize(self, text: str) -> list[int]:
-        """Return the tokens of plain text; nothing in it becomes a control token."""
-        return self._tokenized(text, False)
+    def tokenize(self, text: str, *, special: bool = False) -> list[int]:
+        """Return the tokens of plain text; only if `special`, names in it become control tokens."""
+        tokenize, data = self._c.llama_tokenize, text.encode("utf-8", "replace")
+        needed = -tokenize(self._vocab, data, len(data), None, 0, False, special)
+        if needed <= 0:
+            return []
+        tokens = (ctypes.c_int32 * needed)()
+        count = tokenize(self._vocab, data, len(data), tokens, needed, False, special)
+        return list(tokens[:count])
 
     def tokenize_inside(self, text: str) -> list[int]:
         """Return tokens that spell a text to the byte, as it stands inside a longer one.
@@ -112,15 +118,6 @@ class Vocab:
             if b"".join(pieces) == wanted:
                 return tokens[len(tokens) - len(pieces) :]
         raise UsageError("The tokens of this model cannot spell the text around the gap exactly.")
-
-    def _tokenized(self, text: str, special: bool) -> list[int]:
-        tokenize, data = self._c.llama_tokenize, text.encode("utf-8", "replace")
-        needed = -tokenize(self._vocab, data, len(data), None, 0, False, special)
-        if needed <= 0:
-            return []
-        tokens = (ctypes.c_int32 * needed)()
-        count = tokenize(self._vocab, data, len(data), tokens, needed, False, special)
-        return list(tokens[:count])
 
     def piece(self, token: int) -> bytes:
         """Return the bytes of one token; a control token has none."""
