@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from models.errors import SpecchatError
 from models.progress import CancelFlag, raise_if_cancelled
 
 ROOT = str(Path(__file__).parents[1])
@@ -24,8 +25,12 @@ _SET_NO_NEW_PRIVS = 38
 
 
 def command(module: str, *arguments: object) -> list[str]:
-    """Return the command that runs a module; its last argument is the number of this process."""
-    return [sys.executable, "-P", "-m", module, *map(str, arguments), str(os.getpid())]
+    """Return the command that runs a module in a process which dies with this one.
+
+    Where the module raises an error that is meant for the user, its text is the last line.
+    """
+    this, given = "models.child_process", map(str, (os.getpid(), module, *arguments))
+    return [sys.executable, "-P", "-m", this, *given]
 
 
 def environment() -> dict[str, str]:
@@ -41,8 +46,6 @@ def run(
 ) -> tuple[bytes, str | None]:
     """Run a module to its end, or until `cancel` is raised, detached from the terminal. Return its
     output, and the last line of its error: None if it succeeded, empty if it ended in silence.
-
-    It is killed when this thread ends, if it calls `die_with` with its last argument.
     """
     with subprocess.Popen(
         command(module, *arguments),
@@ -66,18 +69,16 @@ def run(
     return output, lines[-1] if process.returncode == 1 and lines else ""
 
 
-def die_with(parent: int) -> None:
-    """Have the system kill this process when its parent ends."""
+def _die_with(parent: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(0)
 
 
-def confine(parent: int) -> None:
-    """Have this process die with its parent, leave no core file, and open no connection."""
+def confine() -> None:
+    """Have this process leave no core file, and open no connection."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold the conversation
-    die_with(parent)
     forbid_connections()  # before there is a second thread, which it would not bind
 
 
@@ -106,6 +107,9 @@ def forbid_connections() -> bool:
         os.close(ruleset)
 
 
-if __name__ == "__main__":  # another module, which is to die with its parent
-    die_with(int(sys.argv.pop()))
-    runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+if __name__ == "__main__":
+    _die_with(int(sys.argv.pop(1)))
+    try:
+        runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+    except (SpecchatError, OSError) as error:
+        sys.exit(str(error))

@@ -17,7 +17,7 @@ from assistant.engine.profile import MEASURING_S, Profile, varied
 from assistant.request import EngineArgs
 from models import child_process, engines
 from models.engines import ENGINES, EngineName
-from models.errors import ModelError, SpecchatError
+from models.errors import ModelError
 from models.native import loaded
 from models.progress import CancelFlag
 
@@ -96,10 +96,6 @@ def _measured(
 
 
 if __name__ == "__main__":
-    name, file, settings, parent = sys.argv[1:]
-    child_process.die_with(int(parent))
-    try:
-        figures = _measured(cast(EngineName, name), Path(file), *msgspec.json.decode(settings))
-    except SpecchatError as error:
-        sys.exit(str(error))
+    name, file, settings = sys.argv[1:]
+    figures = _measured(cast(EngineName, name), Path(file), *msgspec.json.decode(settings))
     sys.stdout.buffer.write(msgspec.json.encode(figures))

@@ -1,8 +1,8 @@
-"""The process that reads a folder: `python -m assistant.passages.worker PATH INDEX ... PARENT`.
+"""The process that reads a folder: `python -m assistant.passages.worker PATH INDEX ...`.
 
 It prints a line of JSON before it reads a file, so that its parent knows which file it crashed on;
 `... PATH REASON` names a file that an earlier process crashed on. It has the lowest priority, opens
-no connection, and never outlives its parent. `... worker PATH PARENT` prints a document as text.
+no connection, and never outlives its parent. `... worker PATH` prints a document as text.
 """
 
 import hashlib
@@ -98,10 +98,10 @@ def _limit_time(seconds: int | None) -> None:
 
 def main() -> None:
     """Confine this process, and do what it was started for."""
-    child_process.confine(int(sys.argv[-1]))
+    child_process.confine()
     with suppress(ValueError, OSError):  # not on macOS
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    folder, *index = sys.argv[1:-1]
+    folder, *index = sys.argv[1:]
     if not index:
         return print_text(Path(folder))
     os.nice(19)

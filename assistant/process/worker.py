@@ -1,4 +1,4 @@
-"""The engine's process: `python -m assistant.process.worker PARENT`.
+"""The engine's process: `python -m assistant.process.worker`.
 
 Commands come by its standard input and events leave by its standard output; output of libraries
 goes to standard error. PARENT is the id of the client's process. This one never outlives it, leaves
@@ -40,7 +40,7 @@ def main(known: Callable[[], Jobs]) -> NoReturn:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the client
-    child_process.confine(int(sys.argv[-1]))
+    child_process.confine()
     sys.setswitchinterval(SWITCH_S)
     serve(commands, events, *known())
 

@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 _POLL_S = 0.1
 # Only wheels: to look into a source package, pip would have to run it. The log is verbose, so that
 # an unreachable index can be distinguished from one that lacks the package.
-_PIP = "-P -m models.child_process pip -vv --no-input --disable-pip-version-check "
+_PIP = "pip -vv --no-input --disable-pip-version-check "
 _PIP += "download --no-deps --no-cache-dir --only-binary=:all:"
 _UNREACHABLE = ("connection error:", "ConnectionError", "ConnectTimeout", "ReadTimeout", "SSLError")
 _FULL = ("No space left", "File too large", "Disk quota exceeded")
@@ -84,7 +84,7 @@ def _download(
     requirement: str, folder: Path, start: int, end: int, tick: Callable[[int], None]
 ) -> Path:
     log = folder / "log"
-    command = [sys.executable, *_PIP.split(), "--dest", str(folder), requirement, str(os.getpid())]
+    command = child_process.command(*_PIP.split(), "--dest", folder, requirement)
     environment = child_process.environment() | {"TMPDIR": str(folder)}
     with log.open("wb") as output:
         process = subprocess.Popen(

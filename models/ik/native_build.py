@@ -78,11 +78,10 @@ def _measured(target: Path) -> bytes:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.stdout.buffer.write(_measured(Path(sys.argv[1])))
+        sys.exit()
     try:
-        if sys.argv[1:]:
-            child_process.die_with(int(sys.argv[2]))
-            sys.stdout.buffer.write(_measured(Path(sys.argv[1])))
-        else:
-            print(compare(find_target(catalog.DEFAULT.target.name, (), silent)))
+        print(compare(find_target(catalog.DEFAULT.target.name, (), silent)))
     except (SpecchatError, OSError) as error:
         sys.exit(str(error))

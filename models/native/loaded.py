@@ -9,7 +9,7 @@ from typing import cast
 
 from models import child_process
 from models.engines import ENGINES, PACKAGES, EngineName, first, installed, missing
-from models.errors import ModelError, OtherEngine, SpecchatError
+from models.errors import ModelError, OtherEngine
 from models.native.engine import EngineLibrary
 
 _loaded: tuple[EngineName, EngineLibrary] | None = None
@@ -51,7 +51,4 @@ def load_error(name: EngineName) -> str | None:
 
 
 if __name__ == "__main__":
-    try:
-        use(cast(EngineName, sys.argv[1]))
-    except SpecchatError as error:
-        sys.exit(str(error))
+    use(cast(EngineName, sys.argv[1]))

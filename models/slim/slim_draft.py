@@ -1,7 +1,7 @@
 """Make a faster draft from a model file: 4-bit weights, and only the tokens that are used most.
 
 Engines cannot be stopped while they quantise, and end their process over some files. That process
-is `python -m models.slim.slim_draft ENGINE SOURCE PATH`, and the number of this one.
+is `python -m models.slim.slim_draft ENGINE SOURCE PATH`.
 """
 
 import shutil
@@ -138,9 +138,5 @@ def _scratch(parent: Path, needed: int) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    name, source, path, parent = sys.argv[1:]
-    child_process.die_with(int(parent))
-    try:
-        sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(path)))
-    except (SpecchatError, OSError) as error:
-        sys.exit(str(error))
+    name, source, path = sys.argv[1:]
+    sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(path)))

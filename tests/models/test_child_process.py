@@ -8,10 +8,14 @@ import psutil
 import pytest
 
 from models import child_process
-from models.files import mirror
 from tests.patience import WAIT_S
 
 THREADS = "import numpy, os\nprint(len(os.listdir('/proc/self/task')))\n"
+STARTING = """
+import subprocess
+from models import child_process
+subprocess.run(child_process.command("sleeper"))
+"""
 SLEEPER = "import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n"
 
 
@@ -24,13 +28,15 @@ def test_numpy_starts_no_threads_in_them(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there does the system end them")
-def test_pip_ends_with_the_program_that_downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_they_end_with_the_program_that_started_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     (tmp_path / "sleeper.py").write_text(SLEEPER)
     monkeypatch.syspath_prepend(str(tmp_path))
-    pip = [sys.executable, *mirror._PIP.replace(" pip ", " sleeper ").split()]
-    code = f"import os, subprocess\nsubprocess.run([*{pip!r}, str(os.getpid())])"
-    command, environment = [sys.executable, "-c", code], child_process.environment()
-    subprocess.run([*pip, "0"], env=environment, timeout=WAIT_S)  # the program is gone already
+    environment, orphan = child_process.environment(), child_process.command("sleeper")
+    orphan[-2] = "0"  # of a program that is gone already
+    subprocess.run(orphan, env=environment, timeout=WAIT_S)
+    command = [sys.executable, "-c", STARTING]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         sleeper = psutil.Process(int(program.stdout.readline()))

@@ -65,7 +65,7 @@ def with_worker(monkeypatch, code: str) -> None:
     def command(module: str, *arguments: object) -> list[str]:
         given = child_process_command(module, *arguments)
         first = f"from assistant.passages import worker, file_lines\nimport os, signal\n{code}\n"
-        return [sys.executable, "-P", "-c", f"{first}worker.main()", *given[4:]]
+        return [sys.executable, "-P", "-c", f"{first}worker.main()", *given[6:]]
 
     child_process_command = child_process.command
     monkeypatch.setattr(child_process, "command", command)

@@ -18,7 +18,7 @@ NOTE = "from the package index"
 
 COPIES = """
 import os, shutil, sys
-folder, requirement, _ = sys.argv[-3:]
+folder, requirement = sys.argv[-2:]
 name, version = requirement.split("==")
 wheel = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
 shutil.copy(os.path.join(os.environ["PIP_FIND_LINKS"], wheel), folder)
@@ -28,9 +28,9 @@ shutil.copy(os.path.join(os.environ["PIP_FIND_LINKS"], wheel), folder)
 @pytest.fixture
 def quick(tmp_path, monkeypatch):
     """A stand-in for pip, which takes half a second for each part, where it is not the point."""
-    script = tmp_path / "copies.py"
-    script.write_text(COPIES)
-    monkeypatch.setattr(mirror, "_PIP", f"-I -S {script}")
+    (tmp_path / "copies.py").write_text(COPIES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(mirror, "_PIP", "copies")
 
 
 def entry(data):
@@ -38,6 +38,7 @@ def entry(data):
     return (
         "from models import catalog\nfrom models.catalog import *\n"
         f"from models.files import mirror\nmirror._PIP = {mirror._PIP!r}\n"
+        f"import sys\nsys.path[:] = {sys.path!r}\n"
         f"catalog.FILES['toy'] = {toy(data, None)!r}\n"
     )
 
