@@ -4,18 +4,17 @@ Timor et al. 2025, "Accelerating LLM Inference with Lossless Speculative Decodin
 Heterogeneous Vocabularies", algorithm 4: tokens with the same bytes are the same, and tokens that
 the target lacks are never proposed.
 
-To compare two vocabularies of 150,000 tokens takes a second, so the result is stored. Its file
-has 32-bit integers: the size of the target's vocabulary; for each of its tokens the draft's id, or
--1 if it has none; then the tokens that the draft reads for each, as the ends of parts of a list of
-the draft's ids, and that list. An invalid file is made again.
+To compare two vocabularies of 150,000 tokens takes a second, so the result is stored: for each of
+the target's tokens the draft's id, or what it reads instead. An invalid file is made again.
 """
 
-from array import array
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from hashlib import sha256
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from pathlib import Path
+
+from msgspec import MsgspecError, msgpack
 
 from models.errors import ModelError
 from models.files.disk import open_regular, write_private
@@ -28,7 +27,7 @@ SAMPLE = Path(__file__).with_name("coverage_sample.txt").read_bytes()
 """Code and prose by which the coverage of a draft's vocabulary is measured."""
 FOLDER = "mappings"
 MAX_FILES = 16  # beyond them, the oldest are removed; one has about two megabytes
-VERSION = 1  # of the format and of the rules by which tokens are the same
+VERSION = 2  # of the format and of the rules by which tokens are the same
 
 SharedTokens = tuple[dict[int, int], int, Callable[[int], tuple[int, ...]] | None]
 """The draft's ids of the tokens in both vocabularies, by the target's, ascending; the size of the
@@ -91,39 +90,30 @@ class Spelling:
 def cached_mapping(target: Header, draft: Header, folder: Path | None) -> SharedTokens:
     """Return `shared_tokens` of two files' vocabularies, from `folder` if it was stored there."""
     path = folder and folder / FOLDER / _name(target, draft)
-    if path and (known := _read(path, draft.n_vocab or 0)):
+    if path and (known := _read(path, target, draft)):
         return known
     shared, size, spell = shared_tokens(read_vocabulary(target.path), read_vocabulary(draft.path))
     if path and spell:
-        spelled = [(shared[token],) if token in shared else spell(token) for token in range(size)]
-        ends = accumulate(map(len, spelled))
-        drafts = (shared.get(token, -1) for token in range(size))
+        reads = [shared[token] if token in shared else spell(token) for token in range(size)]
         with suppress(OSError):  # it is made again
-            content = array("i", chain([size], drafts, ends, chain.from_iterable(spelled)))
-            write_private(path, content.tobytes())
+            write_private(path, msgpack.encode(reads))
             by_age = sorted(path.parent.iterdir(), key=lambda file: -file.stat().st_mtime_ns)
             for old in by_age[MAX_FILES:]:
                 old.unlink(missing_ok=True)
     return shared, size, spell
 
 
-def _read(path: Path, n_draft: int) -> SharedTokens | None:
-    numbers = array("i")
+def _read(path: Path, target: Header, draft: Header) -> SharedTokens | None:
     try:
         with open_regular(path) as file:
-            numbers.frombytes(file.read())
-    except (OSError, ValueError):
+            reads = msgpack.decode(file.read(), type=list[int | tuple[int, ...]])
+    except (OSError, MsgspecError):
         return None
-    size = numbers[0] if numbers else 0
-    drafts, ends = numbers[1 : size + 1], numbers[size + 1 : 2 * size + 1]
-    ids = numbers[2 * size + 1 :]
-    is_whole = len(ends) == size > 0 and ends[-1] == len(ids) > 0
-    if not (is_whole and min(ids) >= 0 and max(max(ids), max(drafts)) < n_draft):
-        return None
-    if any(before > after for before, after in pairwise(chain([0], ends))):
-        return None
-    shared = {token: draft for token, draft in enumerate(drafts) if draft >= 0}
-    return shared, size, lambda token: tuple(ids[ends[token - 1] if token else 0 : ends[token]])
+    shared = {token: read for token, read in enumerate(reads) if isinstance(read, int)}
+    spelled = {token: read for token, read in enumerate(reads) if isinstance(read, tuple)}
+    ids = chain(shared.values(), chain.from_iterable(spelled.values()))
+    is_whole = len(reads) == target.n_vocab and all(0 <= id_ < (draft.n_vocab or 0) for id_ in ids)
+    return (shared, len(reads), spelled.__getitem__) if is_whole else None
 
 
 def _name(target: Header, draft: Header) -> str:

@@ -1,10 +1,10 @@
 """`mapping.cached_mapping`: stored vocabulary mappings, and the refusal of damaged ones."""
 
 import os
-from array import array
 from unittest.mock import Mock
 
 import pytest
+from msgspec import msgpack
 
 from models import gguf, mapping
 from models.gguf import read_vocabulary
@@ -50,23 +50,21 @@ def test_a_stored_mapping_is_the_computed_one_which_is_computed_once_until_a_fil
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda numbers: numbers[:0],
-        lambda numbers: numbers[:1],
-        lambda numbers: numbers[: len(numbers) // 2],
-        lambda numbers: numbers[:-1],
-        lambda numbers: array("i", [10**9, *numbers[1:]]),
-        lambda numbers: array("i", [-1, *numbers[1:]]),
-        lambda numbers: array("i", [*numbers[:-1], -1]),
-        lambda numbers: array("i", [*numbers[:-1], 10**9]),
-        lambda numbers: array("i", [numbers[0], 10**9, *numbers[2:]]),
-        lambda numbers: array("i", [*numbers[: numbers[0] + 1], 9, *numbers[numbers[0] + 2 :]]),
+        lambda reads: b"",
+        lambda reads: msgpack.encode(reads)[:-1],
+        lambda reads: msgpack.encode(reads[:-1]),
+        lambda reads: msgpack.encode([*reads, 0]),
+        lambda reads: msgpack.encode([-1, *reads[1:]]),
+        lambda reads: msgpack.encode([10**9, *reads[1:]]),
+        lambda reads: msgpack.encode([*reads[:-1], [-1]]),
+        lambda reads: msgpack.encode([*reads[:-1], [10**9]]),
     ],
 )
 def test_a_damaged_file_is_never_used_and_made_again(pair, tmp_path, comparing, damage):
     made = content(cached_mapping(*pair, tmp_path))
     (path,) = (tmp_path / "mappings").iterdir()
     sound = path.read_bytes()
-    path.write_bytes(damage(array("i", sound)).tobytes())
+    path.write_bytes(damage(msgpack.decode(sound)))
     assert content(cached_mapping(*pair, tmp_path)) == made
     assert comparing.call_count == 2
     assert path.read_bytes() == sound
