@@ -7,7 +7,7 @@ from pathlib import Path
 
 from models.gguf.tensors import Tensors, read_tensors
 from models.gguf.values import Length, Malformed, Value, open_stream
-from models.gguf.vocabulary import TOKENS
+from models.gguf.vocabulary import TOKENIZER, TOKENS
 
 _FILE_TYPE_NAMES = """0:F32 1:F16 2:Q4_0 3:Q4_1 7:Q8_0 8:Q5_0 9:Q5_1 10:Q2_K 11:Q3_K_S 12:Q3_K_M
 13:Q3_K_L 14:Q4_K_S 15:Q4_K_M 16:Q5_K_S 17:Q5_K_M 18:Q6_K 19:IQ2_XXS 20:IQ2_XS 21:Q2_K_S
@@ -34,6 +34,7 @@ _HELPERS = {
     "imatrix": "an importance matrix, by which another model was quantised",
     "controlvector": "a control vector, which steers another model",
 }
+_NO_TOKENIZER = ("none", "no_vocab")  # libraries abort the process that asks them for tokens
 _NO_CHAT = {"t5": "an encoder-decoder model, which specchat does not run", "t5encoder": _EMBEDS}
 
 
@@ -142,7 +143,7 @@ class Header:
             return known
         if "bert" in architecture or self.number("pooling_type"):
             return _EMBEDS
-        if self.vocabulary is None:
+        if self.vocabulary is None or self._text(TOKENIZER) in _NO_TOKENIZER:
             return "not a language model: it has no vocabulary"
         return None if self.tensors.count else "a vocabulary without weights"
 

@@ -74,7 +74,6 @@ def _of_vocabulary(name: str, result: Any, *arguments: Any) -> Any:
 
 
 _vocab_of = _bound("llama_model_get_vocab", pointer, pointer)
-llama_vocab_type = _of_vocabulary("llama_vocab_type", c_int)
 llama_vocab_n_tokens = _of_vocabulary("llama_vocab_n_tokens", c_int32)
 llama_vocab_get_add_bos = _of_vocabulary("llama_vocab_get_add_bos", c_bool)
 llama_vocab_get_text = _of_vocabulary("llama_vocab_get_text", c_char_p, c_int32)

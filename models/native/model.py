@@ -7,7 +7,7 @@ from threading import Lock
 from time import perf_counter
 
 from models.base import Logits
-from models.errors import ContextFull, ModelError
+from models.errors import ContextFull
 from models.free_cores import FreeCores
 from models.machine import compute_cores
 from models.native.context import Context
@@ -52,14 +52,9 @@ class NativeModel:
         self.max_rows = min(max_rows, MAX_ROWS, self.batch)
         self.cancel = CancelFlag() if cancel is None else cancel
         self._inside = Lock()
-        if threads is not None and not 1 <= threads <= 512:
-            raise ModelError(f"--threads must be in 1..512: {threads}")
         adapts = threads is None and weights.engine.computes_alike
         self._free_cores = FreeCores() if adapts else None
         self.threads = threads or compute_cores()
-        if n_ctx < BATCH:
-            too_small = f"A context of {n_ctx} tokens is too small; use --ctx {BATCH} or more."
-            raise ModelError(too_small)
         limit, slots = min(n_ctx, weights.n_ctx_train), 0
         if weights.is_recurrent:
             from models.memory import rollback_slots

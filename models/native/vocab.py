@@ -8,7 +8,6 @@ from typing import Any
 from models.errors import UsageError
 from models.gguf.header import Header
 
-NO_VOCABULARY = 0  # a library aborts the process that asks such weights for tokens
 CONTROL = 8
 ENDINGS = {
     "<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "<|return|>", "<|call|>",

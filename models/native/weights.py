@@ -13,7 +13,7 @@ from models import engines
 from models.errors import Cancelled, EngineRefused, ModelError
 from models.files.model_file import chat_header
 from models.native import loaded, native_log, repacked
-from models.native.vocab import NO_VOCABULARY, Vocab
+from models.native.vocab import Vocab
 from models.progress import CancelFlag
 
 _DONTNEED = 4  # MADV_DONTNEED
@@ -56,14 +56,9 @@ class Weights:
             release_mapped_pages(path)
         self.load_s = perf_counter() - started
         c = self.engine.c
-        try:
-            if c.llama_vocab_type(c.llama_model_get_vocab(self.handle)) == NO_VOCABULARY:
-                raise ModelError(f"{path} has no vocabulary; it is not a language model.")
-            if c.llama_model_has_encoder(self.handle):
-                raise ModelError(f"{path} is an encoder-decoder model; specchat runs decoders.")
-        except ModelError:
+        if c.llama_model_has_encoder(self.handle):
             self.close()
-            raise
+            raise ModelError(f"{path} is an encoder-decoder model; specchat runs decoders.")
         self.vocab = Vocab(c, self.handle, self.header)
         self.n_ctx_train = int(c.llama_model_n_ctx_train(self.handle))
         self.sliding_window = self.engine.sliding_window(self.handle)

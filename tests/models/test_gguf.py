@@ -187,6 +187,14 @@ def test_a_strange_value_in_a_sound_model_is_no_obstacle(tmp_path, model, key, s
     assert header.vocabulary is None or len(header.vocabulary) == 32
 
 
+@pytest.mark.parametrize("kind", ["none", "no_vocab"])
+def test_tokens_that_no_tokenizer_uses_are_no_vocabulary(tmp_path, model, kind):
+    layout = read_layout(model)
+    write(layout, tmp_path / "m.gguf", {**layout.values, "tokenizer.ggml.model": text(kind)})
+    with pytest.raises(ModelError, match="it has no vocabulary"):
+        Weights(tmp_path / "m.gguf")
+
+
 def peak_of_refusal(path, sentence: str) -> int:
     """Return the most bytes of memory that it takes to refuse a file."""
     tracemalloc.start()

@@ -6,9 +6,10 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from models import gguf
 from models.errors import Cancelled, ContextFull, ModelError
+from models.memory import auto_ctx
 from models.native import loaded
-from models.native.engine import BATCH
 from models.native.model import MAX_ROWS
 from models.native.weights import Weights
 from models.progress import CancelFlag
@@ -78,22 +79,12 @@ def test_a_second_evaluation_during_one_is_refused(open_model, tiny_target, monk
     assert model.logits([1, 2]).shape == (1, model.n_vocab)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "options"),
-    [
-        *(("too small", {"n_ctx": n_ctx}) for n_ctx in (0, -5, 1, BATCH - 1)),
-        *(("--threads", {"threads": threads}) for threads in (0, -1, 513, 10**6)),
-    ],
-)
-def test_too_small_contexts_and_odd_threads_are_refused(open_model, tiny_target, sentence, options):
-    with pytest.raises(ModelError, match=sentence):
-        open_model(tiny_target, **options)
-
-
 def test_a_context_is_at_most_what_the_model_was_trained_for(open_model, tmp_path, tiny_target):
     model = open_model(tiny_target, n_ctx=10**9, max_rows=10**6)
     assert (model.n_ctx, model.max_rows) == (1024, MAX_ROWS)
-    short = open_model(tiny.write(tmp_path / "short.gguf", n_ctx=100), n_ctx=4096)
+    path = tiny.write(tmp_path / "short.gguf", n_ctx=100)
+    assert open_model(path, n_ctx=auto_ctx(gguf.read(path))).n_ctx == 100
+    short = open_model(path, n_ctx=4096)
     assert short.n_ctx == 100
     assert short.logits([1] * 100).shape == (1, 259)
     with pytest.raises(ContextFull):
