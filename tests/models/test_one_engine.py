@@ -8,8 +8,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from assistant.engine.engine_choice import choose
-from assistant.request import EngineArgs
 from models import engines
 from models.errors import ModelError
 from models.native import loaded, weights
@@ -23,11 +21,6 @@ COMMAND = r"llama.cpp is not installed\. Install it with: make -C \S+ llama"
 @pytest.fixture
 def ik_alone(monkeypatch):
     monkeypatch.setattr(engines, "installed", lambda: ["ik"])
-
-
-def test_ik_alone_is_chosen_and_a_gpu_asks_for_the_missing_engine(ik_alone, tmp_path):
-    assert choose(EngineArgs(tmp_path / "any.gguf", cache=tmp_path)).engine == "ik"
-    assert choose(EngineArgs(tmp_path / "any.gguf", gpu_layers=1)).engine == "llama"
 
 
 def test_an_engine_that_is_not_there_is_told_with_its_command(ik_alone, monkeypatch):

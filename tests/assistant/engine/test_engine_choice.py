@@ -48,6 +48,7 @@ def test_the_engine_that_is_named_or_that_alone_can_run_a_file_is_chosen(setup, 
     assert choose(replace(setup, gpu_layers=0)).engine == "ik"
     monkeypatch.setattr(engines, "installed", lambda: ["ik"])
     assert choose(setup).engine == "ik"
+    assert choose(replace(setup, gpu_layers=1)).engine == "llama"
 
 
 @pytest.mark.parametrize("backend", ["cuda", "metal", "vulkan", "hip", "sycl"])

@@ -97,13 +97,6 @@ def test_check_reads_again_whatever_is_remembered(mine):
     assert not mine.exists()
 
 
-@pytest.mark.parametrize("content", ["{", '{"a": 1}'])
-def test_a_damaged_memory_costs_a_second_reading_only(mine, content):
-    ready("toy")
-    (cache_dir() / "checksums.json").write_text(content)
-    assert ready("toy") == mine
-
-
 def test_a_memory_that_cannot_be_written_is_no_failure(mine):
     cache_dir().parent.mkdir(parents=True)
     cache_dir().write_text("a file where the folder should be")

@@ -48,21 +48,6 @@ def test_an_embedding_model_is_listed_with_the_reason_why_it_is_unusable(tmp_pat
         chat_header(model.path)
 
 
-def test_a_folder_as_people_have_it_has_a_row_for_each_model(tmp_path):
-    for name, (*how, tokens, _) in HELPERS.items():
-        odd(tmp_path / f"{name}.gguf", *how, tokens=tokens)
-    parts = [f"x-0000{number}-of-00003.gguf" for number in (1, 2, 3)]
-    for name in (*parts, "best-of-breed.gguf", "lost-00001-of-00002.gguf"):
-        tiny.write(tmp_path / name, seed=len(name))
-    rows = {model.path.name: model.unreadable_reason for model in discover([tmp_path])}
-    lost = "it lacks 1 of its 2 parts, first lost-00002-of-00002.gguf."
-    sound = {"best-of-breed.gguf": None, parts[0]: None}
-    assert rows == sound | {"lost-00001-of-00002.gguf": lost}
-    assert identify(str(tmp_path / parts[1])).path == tmp_path / parts[0]
-    with pytest.raises(ModelError, match=r"is incomplete: it lacks 1 of its 2 parts"):
-        chat_header(tmp_path / "lost-00001-of-00002.gguf")
-
-
 def test_no_helper_is_ever_a_draft_and_a_name_like_one_is_chosen_by_nobody_else(tmp_path):
     target = identify(str(tiny.write(tmp_path / "t.gguf", layers=8)))
     head = odd(tmp_path / "h.gguf", "gemma4-assistant", tensors=("token_embd.weight",), tokens=True)

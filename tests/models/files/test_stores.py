@@ -2,13 +2,15 @@
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from models.errors import ModelMissing
+from models.errors import ModelError, ModelMissing
 from models.files.gguf_files import tree
 from models.files.locate import identify
+from models.files.model_file import chat_header
 from models.files.places import hub_cache, models_dir
 from models.files.stores import discover
 from tests.models.files.stores import OTHER, file, hub_file, odd, ollama_manifest, ollama_model
@@ -138,6 +140,10 @@ def test_a_split_model_is_one_and_says_which_part_is_missing(data, tmp_path, her
     assert model.size == len(here) * len(data)
     lost = f"it lacks 1 of its 3 parts, first big-{missing:05d}-of-00003.gguf."
     assert model.unreadable_reason == (lost if missing else None)
+    with pytest.raises(ModelError, match=f"is incomplete: {lost}") if missing else nullcontext():
+        chat_header(model.path)
+    last = tmp_path / "big-00003-of-00003.gguf"
+    assert identify(str(last)).path == (model.path if 1 in here else last)
 
 
 def test_a_vocabulary_alone_and_a_damaged_file_say_so(tmp_path, data):
