@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
@@ -87,8 +87,8 @@ def _listed(line: list[str]) -> GGUF:
     )
 
 
-_PINNED = tomllib.loads(files("models").joinpath("pinned_models.toml").read_text("utf-8"))
-_TABLE = files("models").joinpath("listed_models.txt").read_text("utf-8")
+_PINNED = tomllib.loads(Path(__file__).with_name("pinned_models.toml").read_text("utf-8"))
+_TABLE = Path(__file__).with_name("listed_models.txt").read_text("utf-8")
 FILES: dict[str, GGUF] = {name: _pinned(name, entry) for name, entry in _PINNED.items()}
 _LINES = [line.split() for line in _TABLE.splitlines() if line and not line.startswith("#")]
 FILES |= {gguf.name: gguf for gguf in map(_listed, _LINES)}
