@@ -3,7 +3,6 @@
 import itertools
 import os
 import platform
-import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -26,13 +25,6 @@ def test_other_threads_make_other_conditions_but_no_other_model(open_model, tiny
     one, two, again = (open_model(tiny_target, threads=n) for n in (1, 2, 1))
     assert two.conditions != one.conditions == again.conditions
     assert_same(two.logits(PROMPT), one.logits(PROMPT))
-
-
-def test_a_file_that_was_touched_is_another_one(open_model, tiny_target, tmp_path):
-    copy = shutil.copy2(tiny_target, tmp_path / "copy.gguf")
-    before = open_model(copy).conditions
-    os.utime(copy, ns=(0, 1))
-    assert open_model(copy).conditions != before
 
 
 def test_threads_follow_free_cores_where_no_bit_changes(open_model, tiny_target, monkeypatch):

@@ -183,14 +183,6 @@ def test_a_real_sliding_window_rolls_back_beyond_its_window(open_model, gemma3):
     assert distance(expected, fresh(model, back[-2:])[0]) > 0.9
 
 
-def test_every_row_is_the_logits_after_its_token(open_model, tiny_target):
-    model = open_model(tiny_target)
-    tokens = random_tokens(random.Random(1), 40)
-    rows = model.logits(tokens, rows=9).copy()
-    for i in range(9):
-        assert_same(rows[i], model.logits(tokens[: 32 + i])[0])
-
-
 @pytest.mark.parametrize(
     "length", [1, BATCH - 1, BATCH, BATCH + 1, BATCH + 31, 2 * BATCH + 5, 1024]
 )

@@ -15,7 +15,6 @@ from assistant.request import Sampling
 from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
 from models.mapping import shared_tokens
-from tests import tiny
 from tests.exact.law_of_rounds import law_of_round
 from tests.exact.toy import Toy, best_two, chain_rule, completed, repeats_halved
 
@@ -179,15 +178,6 @@ def test_output_keeps_the_law_of_the_target_though_ids_are_permuted_and_missing(
         assert completed(round_, target, k + 1, warped) == chain_rule(target, k + 1, warped)
         lengths |= set(map(len, round_))
     assert lengths == set(range(1, k + 2))  # rejected at each place, and accepted
-
-
-def test_tiny_files_are_read_as_they_were_written(tmp_path):
-    path = tiny.write(tmp_path / "tiny.gguf", words=(" über", "def"))
-    vocabulary = read_vocabulary(path)
-    assert vocabulary.piece(259) == " über".encode()
-    assert vocabulary.piece(256) == b"<|endoftext|>"
-    assert not vocabulary.has_text(256)
-    assert [vocabulary.piece(byte) for byte in range(256)] == [bytes([b]) for b in range(256)]
 
 
 @pytest.mark.weights
