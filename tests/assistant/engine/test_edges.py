@@ -1,6 +1,6 @@
 """With a seed SpS emits the text of ArS, at every limit, in every mode and with all sources.
 
-`test_second_engine` runs these laws with the other engine. A test that takes `edge` holds for each
+`test_engines` runs these laws with the other engine. A test that takes `edge` holds for each
 mode and lookahead, with a draft that is often wrong and one that never is; a day's run takes some.
 """
 

@@ -1,14 +1,18 @@
-"""Files that belong to another model are recognised, and neither listed nor drafts."""
+"""Model files: parts of other models are known as such, and headers are read once."""
 
 import json
+import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from models import gguf
 from models.drafts import Pairing, best_draft
 from models.errors import ModelError
+from models.files import model_file
 from models.files.locate import identify
-from models.files.model_file import chat_header
+from models.files.model_file import chat_header, read_header
 from models.files.stores import discover
 from models.gguf import read
 from models.native.weights import Weights
@@ -58,3 +62,35 @@ def test_no_helper_is_ever_a_draft_and_a_name_like_one_is_chosen_by_nobody_else(
     assert best_draft(target, files)[0] is None
     named.rename(tmp_path / "small.gguf")
     assert best_draft(target, [identify(str(tmp_path / "small.gguf"))])[0]
+
+
+@pytest.fixture
+def large(tmp_path, monkeypatch):
+    """A file with a header that is worth a record, and what is read of files."""
+    path = tiny.write(tmp_path / "m.gguf")
+    monkeypatch.setattr(model_file, "CACHED_FROM", 1)
+    return path
+
+
+@pytest.fixture
+def readings(monkeypatch):
+    """Reads headers, and counts it."""
+    read = Mock(wraps=gguf.read)
+    monkeypatch.setattr(gguf, "read", read)
+    return read
+
+
+def test_a_header_is_read_once_and_again_when_the_file_has_changed(large, readings, tmp_path):
+    first = read_header(large)
+    other = tmp_path / "link.gguf"
+    other.symlink_to(large)
+    assert read_header(large) == first
+    assert read_header(other).path == other
+    readings.assert_called_once_with(large)
+    tiny.write(large, "mamba")
+    assert read_header(large).architecture == "mamba"
+    os.truncate(large, large.stat().st_size - 100)
+    with pytest.raises(ModelError, match="missing"):
+        read_header(large)
+    with pytest.raises(ModelError, match="missing"):
+        read_header(large)
