@@ -4,7 +4,6 @@ Engines have other kernels for many tokens than for few. Where one is wrong for 
 misread and long drafts are verified against wrong rows. So each file is checked once.
 """
 
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +34,7 @@ def limit_batch(model: NativeModel, folder: Path | None) -> bool:
     if is_correct is None:
         # The first word waits for this; half as many tokens use the kernels for prompts, too.
         is_correct = error_of_wide_batches(model, WIDE // 2) < ERROR
-        with suppress(OSError):  # it is checked again
-            records.put(key, is_correct)
+        records.save(key, is_correct)
     if not is_correct:
         model.limit_batch(NARROW)
     return not is_correct

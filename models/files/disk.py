@@ -186,5 +186,10 @@ class Records(Generic[Value]):
         if self._file:
             self._file.update(with_value)
 
+    def save(self, key: str, value: Value) -> None:
+        """Store a value, if the file can be written: else it is measured again."""
+        with suppress(OSError):
+            self.put(key, value)
+
     def _read(self) -> dict[str, Any]:
         return (self._file and self._file.read()) or {}
