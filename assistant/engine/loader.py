@@ -97,7 +97,7 @@ class Loader:
         )
         opened.callback(model.close)
         if setup.copies:
-            repacked.used[path] = weights.engine
+            repacked.used.add(path)
         return model
 
     def _target(self, opened: ExitStack) -> NativeModel:

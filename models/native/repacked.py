@@ -13,16 +13,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING
 
 from models import child_process
 from models.files import checksum
 from models.files.disk import JsonFile
 from models.files.places import models_dir
 from models.machine import processor
-
-if TYPE_CHECKING:
-    from models.native.engine import EngineLibrary
+from models.native import loaded
 
 SMALLEST = 200_000_000
 """Bytes of a file from which on a copy is worth it; smaller ones load in half a second."""
@@ -50,9 +47,9 @@ def folder() -> Path:
     return models_dir() / "repacked"
 
 
-def find(engine: "EngineLibrary", source: Path) -> Path | None:
-    """Return the copy of a model for a library on this machine, if it is as it was written."""
-    if engine.repack is None or not (name := name_of(engine, source)):
+def find(source: Path) -> Path | None:
+    """Return the copy of a model for the loaded library, if it is as it was written."""
+    if loaded.engine().repack is None or not (name := name_of(source)):
         return None
     path, copy = folder() / name, copies().get(name)
     if copy is None or not _is_as_written(path, copy):
@@ -63,26 +60,26 @@ def find(engine: "EngineLibrary", source: Path) -> Path | None:
     return path
 
 
-used: "dict[Path, EngineLibrary]" = {}
+used: set[Path] = set()
 """Models that this process has loaded: `make_later` has their copies made."""
 
 
 def make_later() -> None:
     """Have processes that outlive this one make copies of the models in `used`, if worth it."""
     command, nowhere = (sys.executable, "-P", "-m", "models.native.repacking"), subprocess.DEVNULL
-    for source, engine in used.items():
+    for source in used:
         with suppress(OSError):
-            if _is_wanted(engine, source):
+            if _is_wanted(source):
                 subprocess.Popen(
                     [*command, str(source.resolve())], env=child_process.environment(),
                     start_new_session=True, cwd="/", stdin=nowhere, stdout=nowhere, stderr=nowhere,
                 )  # fmt: skip
 
 
-def _is_wanted(engine: "EngineLibrary", source: Path) -> bool:
-    if engine.repack is None or source.stat().st_size < SMALLEST or find(engine, source):
+def _is_wanted(source: Path) -> bool:
+    if loaded.engine().repack is None or source.stat().st_size < SMALLEST or find(source):
         return False
-    copy = copies().get(name_of(engine, source))
+    copy = copies().get(name_of(source))
     return copy is None or bool(copy.size) or time() - copy.used_s > RETRY_S
 
 
@@ -127,9 +124,9 @@ def _file() -> JsonFile[_Copies]:
     return JsonFile(folder() / "copies.json", _Copies)
 
 
-def name_of(engine: "EngineLibrary", source: Path) -> str:
+def name_of(source: Path) -> str:
     """Return the name of a copy's file, from all that it depends on; empty if that is unknown."""
-    digest = checksum.known_sha256(source)
+    engine, digest = loaded.engine(), checksum.known_sha256(source)
     if digest is None:
         return ""
     what = f"{digest} {engine.package} {engine.build()} {engine.features()} {processor()}"

@@ -20,7 +20,6 @@ from models.errors import SpecchatError
 from models.files import checksum
 from models.files.gguf_files import parts_of
 from models.native import loaded
-from models.native.engine import EngineLibrary
 from models.native.model import NativeModel
 from models.native.repacked import LIMIT, Copy, folder, name_of, note, remove
 from models.native.weights import Weights
@@ -31,21 +30,21 @@ _BATCHES = (30, 1), (31, 1), (33, 2), (37, 4)
 """The batches of the check: how many tokens have been read after each, and its rows."""
 
 
-def make(engine: EngineLibrary, source: Path) -> Path | None:
+def make(source: Path) -> Path | None:
     """Write the copy of a model; return its path, or None if there is no room or it differs."""
-    size, directory = source.stat().st_size, folder()
+    repack, size, directory = loaded.engine().repack, source.stat().st_size, folder()
     directory.mkdir(0o700, parents=True, exist_ok=True)
     with FileLock(directory / "making.lock", timeout=0):  # one at a time on this machine
         free = min(LIMIT, shutil.disk_usage(directory).free - SPARE)
         memory = machine.memory().free / TIMES_SIZE
-        if engine.repack is None or parts_of(source) or size > min(free, memory):
+        if repack is None or parts_of(source) or size > min(free, memory):
             return None
         remove(LIMIT - size)
         digest, copy = checksum.sha256_once(source), Copy(str(source.resolve()), used_s=time())
-        path, fresh = directory / name_of(engine, source), directory / f"{uuid4().hex}.part"
+        path, fresh = directory / name_of(source), directory / f"{uuid4().hex}.part"
         note(path.name, copy)  # if this ends the process, it is not tried again soon
         try:
-            subprocess.run(engine.repack(source, fresh), check=True, capture_output=True)
+            subprocess.run(repack(source, fresh), check=True, capture_output=True)
             if _answers(source, fresh) != _answers(source) or checksum.sha256(source) != digest:
                 return None
             with fresh.open("rb+") as file:
@@ -74,4 +73,5 @@ def _answers(source: Path, copy: Path | None = None) -> bytes:
 if __name__ == "__main__":
     os.nice(19)
     with suppress(OSError, SpecchatError, subprocess.CalledProcessError):  # as without a copy
-        make(loaded.use("ik"), Path(sys.argv[1]))
+        loaded.use("ik")
+        make(Path(sys.argv[1]))

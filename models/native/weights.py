@@ -115,7 +115,7 @@ def shared(
     """
     key = path.resolve(), gpu_layers
     if key not in _in_memory:
-        copy = repacked.find(loaded.engine(), path)
+        copy = repacked.find(path)
         _in_memory[key] = Weights(path, gpu_layers, copy=copy, cancel=cancel, progress=progress)
     weights = _in_memory[key]
     weights.users += 1

@@ -56,7 +56,7 @@ def logits(source: Path) -> tuple[bytes, bool]:
 def test_a_copy_is_mapped_and_has_the_logits_of_its_model_bit_for_bit(source):
     plain, mapped = logits(source)
     assert not mapped
-    copy = repacking.make(loaded.engine(), source)
+    copy = repacking.make(source)
     assert copy is not None
     assert copy.read_bytes() != source.read_bytes()
     assert repacked.copied_bytes(source) == repacked.copied_bytes() == copy.stat().st_size
@@ -85,10 +85,10 @@ def replaced_model(copy: Path) -> None:
 
 @pytest.mark.parametrize("change", [Path.unlink, shorter, later, link, replaced_model])
 def test_a_copy_that_is_not_as_it_was_written_or_of_another_model_is_not_used(source, change):
-    copy = repacking.make(loaded.engine(), source)
+    copy = repacking.make(source)
     change(copy)
-    assert repacked.find(loaded.engine(), source) is None
-    assert repacking.make(loaded.engine(), source) is not None
+    assert repacked.find(source) is None
+    assert repacking.make(source) is not None
     assert logits(source)[1]
 
 
@@ -96,12 +96,14 @@ def test_a_new_installation_of_the_library_uses_the_same_copy(source, tmp_path, 
     installed = [tmp_path / "one", tmp_path / "again"]
     for folder in installed:
         file(folder / "lib.so", b"library")
-    engine, again = (replace(loaded.engine(), folder=folder) for folder in installed)
-    copy = repacking.make(engine, source)
-    assert repacked.find(again, source) == copy
-    (installed[0] / "lib.so").write_bytes(b"updated")
-    assert repacked.find(engine, source) is None
-    updated = repacking.make(engine, source)
+    first, again = (replace(loaded.engine(), folder=folder) for folder in installed)
+    monkeypatch.setattr(loaded, "_loaded", (ENGINE, first))
+    copy = repacking.make(source)
+    monkeypatch.setattr(loaded, "_loaded", (ENGINE, again))
+    assert repacked.find(source) == copy
+    (installed[1] / "lib.so").write_bytes(b"updated")
+    assert repacked.find(source) is None
+    updated = repacking.make(source)
     assert [*repacked.folder().glob("*.repacked")] == [updated] != [copy]
 
 
@@ -109,12 +111,11 @@ def test_the_copies_used_last_stay_within_the_limit(tmp_path, monkeypatch):
     sources = [written(tmp_path / f"{n}.gguf", n) for n in range(4)]
     limit = 7 * sources[0].stat().st_size // 2
     monkeypatch.setattr(repacking, "LIMIT", limit)
-    engine = loaded.engine()
-    first, _, third = (repacking.make(engine, source) for source in sources[:3])
+    first, _, third = map(repacking.make, sources[:3])
     monkeypatch.setattr(repacked, "DAY_S", 0)
-    assert repacked.find(engine, sources[0]) == first  # used last
+    assert repacked.find(sources[0]) == first  # used last
     (repacked.folder() / "0.part").touch()  # of a program that was killed
-    fourth = repacking.make(engine, sources[3])
+    fourth = repacking.make(sources[3])
     assert set(repacked.folder().glob("*.*")) - {*repacked.folder().glob("*.lock")} == {
         first, third, fourth, repacked.folder() / "copies.json",
     }  # fmt: skip
@@ -124,21 +125,21 @@ def test_the_copies_used_last_stay_within_the_limit(tmp_path, monkeypatch):
 
 
 def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(source, monkeypatch):
-    copy = repacking.make(loaded.engine(), written(source.with_name("other"), 3))
+    copy = repacking.make(written(source.with_name("other"), 3))
     with monkeypatch.context() as patch:
         patch.setattr(repacking, "LIMIT", 1)
-        assert repacking.make(loaded.engine(), source) is None
+        assert repacking.make(source) is None
     assert copy.exists()  # nothing is removed for a model that is too large itself
     repacked.remove()
     monkeypatch.setattr(repacking, "SPARE", 1 << 60)
-    assert repacking.make(loaded.engine(), source) is None
+    assert repacking.make(source) is None
     monkeypatch.setattr(repacking, "SPARE", 0)
     monkeypatch.setattr(repacking, "_answers", lambda source, copy=None: copy)
-    assert repacking.make(loaded.engine(), source) is None
+    assert repacking.make(source) is None
     assert not [*repacked.folder().glob("*.[rp]*")]
     started = []
     monkeypatch.setattr(repacked, "SMALLEST", 0)
-    monkeypatch.setattr(repacked, "used", {source: loaded.engine()})
+    monkeypatch.setattr(repacked, "used", {source})
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: started.append(True))
     repacked.make_later()
     assert not started  # it would fail again
@@ -160,7 +161,7 @@ def test_a_kill_at_any_moment_leaves_no_copy_or_a_sound_one(source, monkeypatch,
         os.killpg(process.pid, signal.SIGKILL)
         process.wait(WAIT_S)
     expected, _ = logits(source)
-    copy = repacking.make(loaded.engine(), source)
+    copy = repacking.make(source)
     assert copy is not None
     assert [*repacked.folder().glob("*.part")] == []
     assert logits(source) == (expected, True)

@@ -120,19 +120,20 @@ def copy() -> None:
     from models.files import checksum
     from models.native import loaded, repacked, repacking
 
-    engine, source = loaded.use("ik"), TARGET.with_name("q4.gguf")
+    source = TARGET.with_name("q4.gguf")
+    loaded.use("ik")
     checksum.sha256_once(source)
     repacking.SPARE = 0
     PATCH.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1 << 40))
     for free in (0, 5_000, 60_000):
         fill(free)
         with suppress(OSError, subprocess.CalledProcessError):
-            assert repacking.make(engine, source) is None
-        assert repacked.find(engine, source) is None
+            assert repacking.make(source) is None
+        assert repacked.find(source) is None
         check_rest()
     FILL.unlink()
     PATCH.undo()
-    assert repacking.make(engine, source) == repacked.find(engine, source) is not None
+    assert repacking.make(source) == repacked.find(source) is not None
 
 
 if __name__ == "__main__":
