@@ -35,7 +35,7 @@ def _bound(name: str, result: Any, *arguments: Any) -> Any:
     return CFUNCTYPE(result, *arguments)((name, api._lib))
 
 
-_bytes, _tokens = POINTER(c_uint8), POINTER(c_int32)
+_bytes = POINTER(c_uint8)
 _log_callback = CFUNCTYPE(None, c_int, c_char_p, pointer)
 
 llama_log_set = _bound("llama_log_set", None, _log_callback, pointer)
@@ -67,19 +67,9 @@ def llama_memory_clear(context: int, _data: bool) -> None:
     llama_memory_seq_rm(context, -1, -1, -1)
 
 
-def _of_vocabulary(name: str, result: Any, *arguments: Any) -> Any:
-    """Return a function of the vocabulary that takes the model instead, and looks it up."""
-    function = _bound(name, result, pointer, *arguments)
-    return lambda model, *given: function(_vocab_of(model), *given)
-
-
-_vocab_of = _bound("llama_model_get_vocab", pointer, pointer)
-llama_vocab_n_tokens = _of_vocabulary("llama_vocab_n_tokens", c_int32)
-llama_vocab_get_add_bos = _of_vocabulary("llama_vocab_get_add_bos", c_bool)
-llama_vocab_get_text = _of_vocabulary("llama_vocab_get_text", c_char_p, c_int32)
-llama_tokenize = _of_vocabulary(
-    "llama_vocab_tokenize", c_int32, c_char_p, c_int32, _tokens, c_int32, c_bool, c_bool
-)
+llama_vocab_n_tokens = _bound("llama_n_vocab", c_int32, pointer)
+llama_vocab_get_add_bos = _bound("llama_add_bos_token", c_bool, pointer)
+llama_vocab_get_text = _bound("llama_token_get_text", c_char_p, pointer, c_int32)
 llama_vocab_bos = _bound("llama_token_bos", c_int32, pointer)
 llama_vocab_eos = _bound("llama_token_eos", c_int32, pointer)
 llama_vocab_eot = _bound("llama_token_eot", c_int32, pointer)
