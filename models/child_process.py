@@ -111,5 +111,5 @@ if __name__ == "__main__":
     _die_with(int(sys.argv.pop(1)))
     try:
         runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
-    except (SpecchatError, OSError) as error:
+    except SpecchatError as error:
         sys.exit(str(error))

@@ -139,4 +139,7 @@ def _scratch(parent: Path, needed: int) -> Iterator[Path]:
 
 if __name__ == "__main__":
     name, source, path = sys.argv[1:]
-    sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(path)))
+    try:
+        sys.exit(loaded.use(cast(EngineName, name)).quantize(Path(source), Path(path)))
+    except OSError as error:  # its program is not there
+        sys.exit(str(error))
