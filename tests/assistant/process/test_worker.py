@@ -20,7 +20,7 @@ from assistant.process.wire import CHAT, Envelope
 from assistant.request import EngineArgs
 from models.native import repacked
 
-repacked._is_wanted = lambda engine, source: print(source, flush=True)
+repacked._is_wanted = lambda source: print(source, flush=True)
 (commands, send), (receive, events) = os.pipe(), os.pipe()
 setup = EngineArgs(Path(sys.argv[1]), n_ctx=512, threads=1, copies=sys.argv[2] == "True")
 serving = Thread(target=worker.serve, args=(commands, events, *worker.chat()))
