@@ -42,10 +42,7 @@ class ModelInfo:
     role: Role
     name: str
     path: Path
-    size: int  # bytes of the file
     n_ctx: int
-    n_vocab: int
-    load_s: float
 
 
 @dataclass(frozen=True, slots=True)

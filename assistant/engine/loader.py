@@ -186,8 +186,7 @@ class Loader:
         """Describe the draft before it is loaded."""
         header = chat_header(cast(Path, self.setup.draft))
         n_ctx = min(self.setup.n_ctx, header.n_ctx_train or self.setup.n_ctx)
-        n_vocab = header.n_vocab or 0
-        return ModelInfo("draft", _name(header), header.path, header.size, n_ctx, n_vocab, 0.0)
+        return ModelInfo("draft", _name(header), header.path, n_ctx)
 
     def _mapping(self, target: NativeModel, draft: NativeModel) -> VocabularyMapping:
         """Map the draft's vocabulary to the target's; ModelError if it lacks too many tokens."""
@@ -204,9 +203,7 @@ class Loader:
 
 
 def _info(role: Role, model: NativeModel) -> ModelInfo:
-    weights, name = model.weights, _name(model.weights.header)
-    size = weights.path.stat().st_size
-    return ModelInfo(role, name, weights.path, size, model.n_ctx, model.n_vocab, weights.load_s)
+    return ModelInfo(role, _name(model.weights.header), model.weights.path, model.n_ctx)
 
 
 def _name(header: Header) -> str:

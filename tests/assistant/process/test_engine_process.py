@@ -46,7 +46,7 @@ from tests.assistant.process.event_log import LONG, ask, unread_stream
 from tests.patience import WAIT_S
 
 JOBS = 60
-READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1, 1, 1, 1.0), None, None)
+READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1), None, None)
 DONE = TokenCount("a", 1)
 PREPARED = Prepared(1, 0, 0)
 LOADING = Loading("target", "a", 0.5)
