@@ -48,7 +48,7 @@ class Runner:
 
 
 def run(
-    race: Race, control: Control, emit: Callable[[Any], None], await_step: Callable[[], bool]
+    race: Race, control: Control, emit: Callable[[Any], None], await_step: Callable[[], object]
 ) -> events.RaceOver:
     """Load the lanes, run them in turns, and free their memory. A lane that fails ends alone.
 
@@ -84,17 +84,16 @@ def run(
 def in_turns(
     runners: Sequence[Runner],
     progress: Callable[[Runner], float] = Runner.clock,
-    await_step: Callable[[], bool] | None = None,
+    await_step: Callable[[], object] | None = None,
 ) -> Iterator[events.LaneEvent]:
     """Step the lane with the least `progress`, until all have ended; the first of equals first.
 
-    No lane is ever more than one step ahead of another. `await_step` is called before each step
-    until it returns False.
+    No lane is ever more than one step ahead of another. `await_step` is called before each step.
     """
     running = list(runners)
     while running:
-        if await_step and not await_step():
-            await_step = None
+        if await_step:
+            await_step()
         runner = min(running, key=progress)
         yield runner.step()
         if runner.over:

@@ -155,8 +155,8 @@ class EngineProcess:
                 worker = await self._start_once()
             except OSError as error:
                 return self._died(f"The engine's process cannot be started ({error}).")
-            with suppress(_NextWorker):
-                return await self._attempt(worker, stream)
+            if end := await self._attempt(worker, stream):
+                return end
         return STOPPED
 
     def _failure_without_models(self, job: AnyJob) -> Failed | None:
@@ -192,7 +192,7 @@ class EngineProcess:
     async def _attempt(self, worker: WorkerProcess, stream: EventStream) -> object:
         """Do a job, after loading the models again if necessary; return its last event.
 
-        `_NextWorker` says that this worker cannot do it, and that another one can.
+        None: this worker has ended, and the next one can do it.
         """
         if stream.is_cancelled:  # while the worker was started
             return STOPPED
@@ -221,7 +221,7 @@ class EngineProcess:
                 self._deaths += 1  # the next attempt is possible at once, later ones after pauses
                 self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
             if worker.is_proven and not worker.has_begun:  # it died while it was idle
-                raise _NextWorker from None
+                return None
             from assistant.process.crash_message import crash_message  # seldom needed
 
             return self._died(crash_message(job, death, self._setup))
@@ -229,7 +229,7 @@ class EngineProcess:
             worker.kill()
             await worker.close()
             self._worker = self._engine = None
-            raise _NextWorker
+            return None
         if isinstance(end, Ready):
             self._engine = end.engine
             self._deaths, self._not_before = 0, 0.0
@@ -241,10 +241,6 @@ class EngineProcess:
         while self._waiting and not isinstance(self._waiting[0].job, EngineArgs):
             self._waiting.popleft().put(died, last=True)
         return died
-
-
-class _NextWorker(Exception):
-    """This worker has ended, and the next one does the job."""
 
 
 def _updated(request: Request, update: UpdateRequest) -> Request:
