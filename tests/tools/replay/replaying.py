@@ -25,7 +25,7 @@ from assistant.engine.sources.ngram_store import BUNDLED
 from models import catalog
 from models.base import common_prefix
 from tests.assistant.engine.simulated_model import SimulatedModel
-from tests.tools.replay.recording import OFF, Answer, CutRows
+from tests.tools.replay.recording import OFF, Answer, dense
 
 Seconds = Mapping[int, float]  # of an evaluation, by its tokens
 HERE = {1: 0.033, 2: 0.040, 3: 0.049, 4: 0.059, 5: 0.064, 8: 0.098, 16: 0.165, 32: 0.325}
@@ -103,9 +103,9 @@ class WarpedAnswer:
             self._warped, (answer.target, answer.draft, answer.off)
         )
 
-    def _warped(self, rows: CutRows) -> list[Row]:
+    def _warped(self, rows: Sequence[Row]) -> list[Row]:
         sampling, n_vocab = self.answer.question.sampling, self.answer.n_vocab
-        return [warp(rows.dense(i, n_vocab), sampling, ()) for i in range(len(rows.ids))]
+        return [warp(dense(row, n_vocab), sampling, ()) for row in rows]
 
     def _place(self, tokens: Sequence[int]) -> int:
         return min(len(tokens) - len(self.answer.prompt), len(self.answer.tokens) - 1)
