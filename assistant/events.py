@@ -237,6 +237,11 @@ class Failed(Struct, frozen=True, tag=True):
     message: str
     kind: str  # the name of the error's class in models.errors
 
+    @classmethod
+    def of(cls, error: Exception) -> "Failed":
+        """Return an error as an event."""
+        return cls(str(error), type(error).__name__)
+
 
 class TokenCount(Struct, frozen=True, tag=True):
     """The number of tokens in the text of a `CountTokens`."""

@@ -39,7 +39,7 @@ class Runner:
         try:
             event: events.AnswerEvent = next(self._answer)
         except SpecchatError as error:
-            event = failed(error)
+            event = events.Failed.of(error)
         self._elapsed, self._since = self.clock(), None
         if isinstance(event, events.Decoded):
             self.tokens = event.stats.generated_tokens
@@ -66,7 +66,7 @@ def run(
                 assistant, ready = _load(lane, race.request, control, emit, opened)
                 results.append(ready)
             except SpecchatError as error:
-                results.append(failed(error))
+                results.append(events.Failed.of(error))
                 continue
             # The mode of a lane is fixed; one cancel flag stops all of them.
             lane_control = Control(lane.mode, lane.lookahead, control.cancel)
@@ -98,11 +98,6 @@ def in_turns(
         yield runner.step()
         if runner.over:
             running.remove(runner)
-
-
-def failed(error: SpecchatError) -> events.Failed:
-    """Return an error as an event."""
-    return events.Failed(str(error), type(error).__name__)
 
 
 def _load(
