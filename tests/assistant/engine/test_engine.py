@@ -3,7 +3,6 @@
 import errno
 import os
 from dataclasses import replace
-from functools import partial
 from queue import SimpleQueue
 from unittest.mock import Mock
 
@@ -18,33 +17,27 @@ from models.errors import NO_MEMORY
 from models.files.snapshots import folder
 from models.native.model import NativeModel
 from tests import tiny
-from tests.assistant.process.event_log import EventLog, ask
+from tests.assistant.process.event_log import ask
 from tests.assistant.process.event_log import in_process as running
 from tests.engine import ENGINE
-from tests.in_process_engine import BlockingEngine, InProcessEngine
 from tests.patience import WAIT_S, until
 
 
 def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(setup, tmp_path):
     """Whoever asked may end the process as soon as that is heard."""
-    cached, received = replace(setup, engine=ENGINE, cache=tmp_path), EventLog()
+    cached = replace(setup, engine=ENGINE, cache=tmp_path)
     saved: list[bool] = []
 
     def is_saved() -> bool:
         return bool(newest(cached.draft, "draft", tmp_path).acceptance)
 
-    engine = BlockingEngine(
-        InProcessEngine, lambda event: (saved.append(is_saved()), received.emit(event))
-    )
-    try:
-        engine.submit(cached)
-        received.end()
-        engine.submit(ask())
-        assert isinstance(received.end(), Finished)
-        assert saved[-1]
-        assert not saved[0]
-    finally:
-        engine.close()
+    with running() as (engine, received):
+        engine._handle = lambda event: (saved.append(is_saved()), received.emit(event))
+        for job in (cached, ask()):
+            engine.submit(job)
+            received.end()
+    assert saved[-1]
+    assert not saved[0]
     assert newest(cached.draft, "draft", tmp_path).acceptance["model"]
 
 
@@ -132,9 +125,7 @@ def test_the_state_of_a_handler_stays_until_models_are_freed(setup):
             self.closed = True
 
     handlers = {**HANDLERS, str: lambda job, state: state.get_or_create(Opened)}
-    received = EventLog()
-    engine = BlockingEngine(partial(InProcessEngine, handlers), received.emit)
-    try:
+    with running(handlers=handlers) as (engine, received):
         for job in ("a job", "another", setup, "one more"):
             engine.submit(job)
         first, second = received.until(Opened), received.until(Opened)
@@ -143,8 +134,6 @@ def test_the_state_of_a_handler_stays_until_models_are_freed(setup):
         assert first.closed
         third = received.until(Opened)
         assert not third.closed
-    finally:
-        engine.close()
     assert third.closed
 
 
