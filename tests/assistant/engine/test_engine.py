@@ -12,11 +12,9 @@ from assistant.engine import prompt_cache
 from assistant.engine.engine import HANDLERS, Engine
 from assistant.engine.profile import newest
 from assistant.events import Decoded, Failed, Finished, Prepared, Ready
-from assistant.request import EngineArgs
 from models.errors import NO_MEMORY
 from models.files.snapshots import folder
 from models.native.model import NativeModel
-from tests import tiny
 from tests.assistant.process.event_log import ask
 from tests.assistant.process.event_log import in_process as running
 from tests.engine import ENGINE
@@ -51,16 +49,6 @@ def test_a_target_that_cannot_roll_back_answers_by_ars_and_says_why(setup, monke
         assert "cannot roll back tokens" in ready.no_draft
         engine.submit(ask())
         assert received.end().stats.drafted == 0
-
-
-def test_a_new_load_replaces_the_models(setup, tmp_path):
-    other = tiny.write(tmp_path / "other.gguf", seed=9, stops=False)
-    with running() as (engine, received):
-        for path in (setup.target, other, setup.target):
-            engine.submit(EngineArgs(path, setup.draft, n_ctx=512, threads=1))
-            assert received.end().target.path == path
-            engine.submit(ask())
-            assert isinstance(received.end(), Finished)
 
 
 def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):

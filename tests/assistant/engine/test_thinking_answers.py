@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.events import Stop, Warned, text_in
+from assistant.events import Stop, text_in
 from assistant.request import Message, Request, Sampling
-from tests import tiny
 from tests.assistant.engine import answering
 
 ASKED = Message("user", "Why?")
@@ -60,16 +59,6 @@ def test_a_stop_string_in_a_thought_stops_nothing(assistant):
     letter = next(each for each in whole.text if each in whole.thought)
     cut, _ = answer(assistant, replace(REQUEST, stop_strings=(letter,)))
     assert (cut.thought, cut.text) == (whole.thought, whole.text[: whole.text.index(letter)])
-
-
-def test_options_of_thinking_are_warned_about_on_a_model_without_it(opened, tmp_path):
-    assistant = opened(tiny.write(tmp_path / "plain.gguf", stops=False))
-    wishes = {"thinking": "on", "effort": "low", "thinking_budget": 3}
-    emitted = list(assistant.reply(replace(REQUEST, **wishes), assistant.control))
-    assert sum(isinstance(event, Warned) for event in emitted) == 2
-    plain, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
-    assert emitted[-1].text == plain.text
-    assert (emitted[-1].thought, emitted[-1].stats.thought_tokens) == ("", 0)
 
 
 def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_none(assistant):

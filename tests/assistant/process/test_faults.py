@@ -136,16 +136,6 @@ def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(setup: E
         assert received.is_silent()
 
 
-def test_a_worker_that_dies_while_idle_is_replaced_in_silence(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, received):
-        kill(engine.pid)
-        wait_until_gone(engine.pid)
-        engine.submit(ask())
-        received.until(Loading)
-        received.until(Ready)
-        assert received.until(Finished).stop is Stop.LENGTH
-
-
 def test_a_reload_that_fails_is_how_the_request_ends(setup: EngineArgs, tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(setup.target.read_bytes())

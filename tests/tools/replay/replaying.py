@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.costs import Costs, Curve
+from assistant.decoding.lookahead.costs import Curve
 from assistant.decoding.loops import Round
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Cascade
@@ -155,13 +154,6 @@ def _noted(round_: Round) -> str:
     accepted = [token.proposal for token in round_.tokens[: round_.accepted] if token.proposal]
     proposals = [*accepted, *(each.proposal for each in round_.rejected)]
     return "".join(each.source[0] for each in proposals) + str(round_.accepted)
-
-
-def controller_of(
-    costs: tuple[Seconds, Seconds], acceptance: Acceptance | None = None
-) -> Controller:
-    """Return a controller that knows what a machine takes."""
-    return Controller(Costs(*costs), acceptance)
 
 
 def replayed(
