@@ -23,12 +23,13 @@ from tests.assistant.decoding.lookahead.machines import coin
 from tests.assistant.engine.simulated_model import SimulatedModel, prepared
 
 
-def model(conditions="this", **options):
-    return SimulatedModel(lambda width, depth: 0.01 * (3 + width), conditions=conditions, **options)
+def model(conditions="this", noise=lambda: 0.0):
+    kernel = lambda width, depth: 0.01 * (3 + width) + noise()  # noqa: E731
+    return SimulatedModel(kernel, conditions=conditions)
 
 
 def evaluations(folder, conditions="this", draft=None, noise=lambda: 0.0):
-    target = model(conditions, noise=noise)
+    target = model(conditions, noise)
     models = [target, draft] if draft else [target]
     costs = prepared(target, draft, folder, clock=lambda: sum(each.now for each in models)).costs
     assert costs.verify(1) > 0

@@ -51,6 +51,18 @@ class EventLog:
             events = [e.event for e in self.of(LaneEvent) if e.lane == lane]
         return [event for event in events if isinstance(event, kind)]
 
+    def assert_in_turns(self, lanes: int) -> None:
+        """Check that the lane that has computed least was next, until each had ended."""
+        clocks, longest = dict.fromkeys(range(lanes), 0.0), 0.0
+        for lap in self.of(LaneEvent):
+            assert clocks[lap.lane] == min(clocks.values()) <= lap.clock
+            longest = max(longest, lap.clock - clocks[lap.lane])
+            clocks[lap.lane] = lap.clock
+            assert max(clocks.values()) - min(clocks.values()) <= longest
+            if isinstance(lap.event, Finished):
+                del clocks[lap.lane]
+        assert not clocks
+
 
 def unread_stream(job: AnyJob) -> EventStream:
     """Return a stream that nobody reads."""

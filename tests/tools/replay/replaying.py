@@ -21,6 +21,7 @@ from assistant.engine.control import Control
 from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.engine.sources.ngram import NgramSource, opened
 from assistant.engine.sources.ngram_store import BUNDLED
+from assistant.lab.prove.proof import as_it_is
 from models import catalog
 from models.base import common_prefix
 from tests.assistant.engine.simulated_model import SimulatedModel
@@ -170,7 +171,6 @@ def replayed(
     tables = opened(BUNDLED / f"{catalog.DEFAULT.target.vocabulary}.ngrams")
     sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, tables)
     drafter = Cascade(*sources, ReplaySource(draft, warped.draft))
-    as_it_is: Any = lambda row, history: row  # noqa: E731
     rounds = Rounds(
         target, tokens, drafter, answer.question.rule, as_it_is,
         control or Control("auto"), controller,
