@@ -11,7 +11,7 @@ import pytest
 from assistant.engine import prompt_cache
 from assistant.engine.engine import HANDLERS, Engine
 from assistant.engine.profile import newest
-from assistant.events import Decoded, Failed, Finished, Prepared, Ready
+from assistant.events import Failed, Finished, Prepared, Ready
 from models.errors import NO_MEMORY
 from models.files.snapshots import folder
 from models.native.model import NativeModel
@@ -49,17 +49,6 @@ def test_a_target_that_cannot_roll_back_answers_by_ars_and_says_why(setup, monke
         assert "cannot roll back tokens" in ready.no_draft
         engine.submit(ask())
         assert received.end().stats.drafted == 0
-
-
-def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
-    with running(load=setup) as (engine, received):
-        engine.submit(ask(mode="ars", lookahead=None, max_tokens=200))
-        engine.submit(ask(mode="sps", lookahead=3))
-        received.end()
-        assert {event.lookahead for event in received.events if isinstance(event, Decoded)} == {0}
-        received.events.clear()
-        received.end()
-        assert 3 in {event.lookahead for event in received.events if isinstance(event, Decoded)}
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_an_update_of_the_chat_does_not_change_a_race(race):
     with running() as (engine, received):
         engine.submit(replace(race, request=request(max_tokens=100)))
         received.until(LaneEvent)
-        engine.update("sps", 5)
+        engine.call(engine._streams[-1].update, "sps", 5)
         received.until(RaceOver)
         assert {event.lookahead for event in received.of(Decoded, 0)} == {0}
         assert max(event.lookahead for event in received.of(Decoded, 1)) == 3
