@@ -6,7 +6,7 @@ from assistant.decoding.lookahead.forecast import Reason
 from assistant.events import Decoded, Prepared, Stop
 from assistant.request import Message
 from tests import tiny
-from tests.assistant.engine.answering import QUESTION, answer, ask, ids_of, tokens
+from tests.assistant.engine.answering import QUESTION, answer, ask, ids_of
 
 
 @pytest.fixture
@@ -61,19 +61,6 @@ def test_a_cancelled_answer_stays_in_the_cache(opened, assistant, tiny_target, t
     assert here[0].cached_tokens >= events[0].prompt_tokens + len(finished.token_ids) - 1
     fresh = opened(tiny_target, tiny_draft)
     assert ids_of(answer(fresh, request)) == ids_of(here)
-
-
-def test_a_stopped_answer_continues_from_the_cache(opened, assistant, tiny_target, tiny_draft):
-    first = answer(assistant, ask(max_tokens=10))
-    reply = Message("assistant", first[-1].text, first[-1].token_ids)
-    assert len(reply.token_ids) == 10
-    events = answer(assistant, ask([*QUESTION, reply], max_tokens=20, alternatives=2))
-    # Its last token was never fed, as nobody asked what follows it; all else is in the cache.
-    assert events[0].prompt_tokens == first[0].prompt_tokens + 10
-    assert events[0].cached_tokens >= first[0].prompt_tokens + 10 - 1 - 3
-    assert all(len(token.target_top) == 2 for token in tokens(events))
-    fresh = opened(tiny_target, tiny_draft)
-    assert ids_of(answer(fresh, ask([*QUESTION, reply], max_tokens=20))) == ids_of(events)
 
 
 def test_the_time_of_an_answer_is_split_between_draft_target_and_host(assistant):

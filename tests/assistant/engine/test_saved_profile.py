@@ -74,13 +74,6 @@ def test_without_a_draft_its_steps_cost_infinity(tmp_path):
     assert 0 < costs.verify(7) < costs.draft(1)
 
 
-def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
-    evaluations(tmp_path)
-    draft = model()
-    prepared(model(), draft, tmp_path)
-    assert draft.widths
-
-
 def test_times_of_rounds_on_a_busy_machine_do_not_outlive_the_load(tmp_path):
     measured = {1: 1.0, 2: 1.5, 3: 1.75, 4: 2.0, 8: 4.0}
     remember(model(), model("draft"), tmp_path, measured, measured)
