@@ -24,7 +24,7 @@ from assistant.events import (
     Stop,
     TokenCount,
 )
-from assistant.process.engine_process import CLOSED, STOPPED, EngineProcess
+from assistant.process.engine_process import CLOSED, NO_MODEL, STOPPED, EngineProcess
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import INBOX, WorkerProcess
 from assistant.request import (
@@ -50,6 +50,7 @@ READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1), None, None)
 DONE = TokenCount("a", 1)
 PREPARED = Prepared(1, 0, 0)
 LOADING = Loading("target", "a", 0.5)
+FAILED = Failed("It is gone.", "ModelError")
 
 
 class Puppet(WorkerProcess):
@@ -196,10 +197,28 @@ async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(engine: P
     assert engine.last.sent[-1] == counting.job
 
 
-async def test_nothing_is_loaded_to_read_ahead() -> None:
-    engine = Puppets()
-    assert isinstance((await events_of(engine.do(Prefill(ask()))))[-1], Failed)
-    assert not engine.workers
+@pytest.mark.parametrize("job", [Prefill(ask()), CountTokens("a", "b")], ids=["read", "count"])
+async def test_nothing_is_loaded_to_read_ahead_or_to_count(engine: Puppets, job: AnyJob) -> None:
+    answering = engine.do(ask())
+    await rest()
+    engine.last.says(PREPARED)
+    engine.last.dies()
+    assert isinstance((await events_of(answering))[-1], Failed)
+    assert await events_of(engine.do(job)) == [NO_MODEL]
+    assert len(engine.workers) == 1
+
+
+async def test_a_reload_that_fails_is_how_the_request_ends(
+    engine: Puppets, setup: EngineArgs
+) -> None:
+    engine.last.dies()
+    for count in (1, 2):
+        asked = engine.do(ask())
+        await rest()
+        engine.last.says(end=FAILED)
+        assert await events_of(asked) == [FAILED]
+        await rest()
+        assert engine.last.sent == [setup] * count  # it is not tried forever
 
 
 async def test_closing_ends_every_stream(engine: Puppets) -> None:

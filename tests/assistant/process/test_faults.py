@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,40 +118,6 @@ def test_the_events_before_the_death_of_a_worker_are_heard_in_full(setup: Engine
         answer_text = "".join(token.text for event in rounds for token in event.tokens)
         assert len(answer_text) >= 20
         assert whole[: len(answer_text)] == answer_text[: len(whole)]
-
-
-def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, received):
-        engine.submit(ask(max_tokens=LONG))
-        engine.submit(ask())
-        engine.submit(CountTokens("a", "b"))
-        received.until(Decoded)
-        kill(engine.pid)
-        assert [received.until(Failed).kind for _ in range(3)] == ["EngineDied"] * 3
-        engine.submit(CountTokens("a", "b"))
-        assert received.until(Failed).message == "No model is loaded."
-        engine.submit(ask())
-        received.until(Finished)
-        assert received.is_silent()
-
-
-def test_a_reload_that_fails_is_how_the_request_ends(setup: EngineArgs, tmp_path: Path) -> None:
-    path = tmp_path / "model.gguf"
-    path.write_bytes(setup.target.read_bytes())
-    with running() as (engine, received):
-        engine.submit(EngineArgs(path, threads=1))
-        received.until(Ready)
-        kill(engine.pid)
-        path.unlink()
-        for _ in range(2):
-            engine.submit(ask())
-            assert str(path) in received.until(Failed).message
-            time.sleep(0.2)
-            assert received.is_silent()  # it is not tried forever
-        path.write_bytes(setup.target.read_bytes())
-        engine.submit(ask())
-        received.until(Finished)
-        assert received.is_silent()
 
 
 def test_a_native_abort_while_loading_names_file_and_signal(setup: EngineArgs) -> None:
