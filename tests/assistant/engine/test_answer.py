@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.loops import Rejected, Round, Sampled
@@ -83,24 +84,18 @@ def finish(begun: AnswerBuilder) -> Finished:
     return last
 
 
-def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there():
-    begun = answer()
-    decoded = begun.add(sps(0, 1, END, 2, 3))
-    assert begun.stop is Stop.STOP_TOKEN
-    assert [token.id for token in decoded.tokens] == [0, 1, END]
-    finished = finish(begun)
-    assert (finished.text, finished.token_ids, finished.stats.generated_tokens) == ("ab", (0, 1), 3)
-    assert (finished.stats.accepted, finished.stats.tested) == (3, 3)
-
-
-def test_a_stop_token_within_a_thought_ends_the_answer_there():
+@pytest.mark.parametrize("part", ["answer", "thought"])
+def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there(part):
     think = find_markers("</think>", lambda text: False)
-    begun = answer(AnswerText(AnswerBeginning(TEXT, think, PartPosition("thought"))))
+    begun = answer(AnswerText(AnswerBeginning(TEXT, think, PartPosition(part))))
     decoded = begun.add(sps(0, 1, END, 2, 3))
     assert begun.stop is Stop.STOP_TOKEN
     assert [token.id for token in decoded.tokens] == [0, 1, END]
     finished = finish(begun)
-    assert (finished.thought, finished.text, finished.token_ids) == ("ab", "", (0, 1))
+    is_thought = part == "thought"
+    assert (finished.text, finished.thought) == (("", "ab") if is_thought else ("ab", ""))
+    assert (finished.token_ids, finished.stats.generated_tokens) == ((0, 1), 3)
+    assert (finished.stats.accepted, finished.stats.tested) == (3, 3)
 
 
 def test_a_character_of_several_tokens_appears_with_the_last_of_them():
