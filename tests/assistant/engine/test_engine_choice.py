@@ -123,9 +123,8 @@ def long_race(setup: EngineArgs) -> Race:
 def test_a_cancel_stops_the_lanes_of_all_engines(setup):
     with running() as (engine, received):
         engine.submit(long_race(setup))
-        for lane in range(2):
-            while not received.of(Decoded, lane):
-                received.until(LaneEvent)
+        while not all(received.of(Decoded, lane) for lane in range(2)):
+            received.until(LaneEvent)
         engine.cancel()
         received.until(RaceOver)
     ends = [received.of(Finished, lane)[0] for lane in range(2)]

@@ -102,7 +102,7 @@ def test_cancel_stops_every_lane_and_keeps_what_was_decoded(race, setup, slow_ta
     lanes = tuple(replace(lane, setup=slow) for lane in race.lanes)
     with running() as (engine, received):
         engine.submit(Race(lanes, request(max_tokens=8000)))
-        while len(received.of(LaneEvent)) < 40:
+        while not all(received.of(Decoded, lane) for lane in range(3)):
             received.until(LaneEvent)
         engine.cancel()
         received.until(RaceOver)
