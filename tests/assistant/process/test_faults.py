@@ -126,10 +126,7 @@ def test_a_native_abort_while_loading_names_file_and_signal(setup: EngineArgs) -
         message = received.until(Failed).message
         assert setup.target.name in message
         assert "SIGABRT" in message
-        assert "GGML" not in message
         assert "llama-vocab.cpp:2544: GGML_ASSERT(id_to" in (cache_dir() / LOG).read_text()
-        assert "/build/" not in message
-        assert "specchat models check" in message
 
 
 def test_a_deadly_model_is_tried_seldom(monkeypatch: pytest.MonkeyPatch, setup: EngineArgs) -> None:
