@@ -40,8 +40,8 @@ def limit_batch(model: NativeModel, folder: Path | None) -> bool:
     return not is_correct
 
 
-def error_of_wide_batches(model: Model, wide: int = WIDE) -> float:
-    """Return how far the rows of a batch of `wide` tokens are from those of batches of `NARROW`.
+def error_of_wide_batches(model: Model, wide: int = WIDE, narrow: int = NARROW) -> float:
+    """Return how far the rows of a batch of `wide` tokens are from those of `narrow` batches.
 
     It is the mean distance of two rows after the same token, relative to the length of the one from
     the narrow batch: 0 where they are equal, about 1.4 where they have nothing in common.
@@ -50,14 +50,14 @@ def error_of_wide_batches(model: Model, wide: int = WIDE) -> float:
         Cancelled: it was stopped.
         ModelError: the model cannot evaluate.
     """
-    if model.n_ctx < 2 * NARROW:
+    if model.n_ctx < 2 * narrow:
         return 0.0
-    tokens = varied(min(wide, model.n_ctx) // NARROW * NARROW, model.n_vocab)
-    ends = range(NARROW, len(tokens) + 1, NARROW)
+    tokens = varied(min(wide, model.n_ctx) // narrow * narrow, model.n_vocab)
+    ends = range(narrow, len(tokens) + 1, narrow)
     model.logits(tokens[1:2])  # clears the cache
     together = _centred(model.logits(tokens, min(len(tokens), model.max_rows)))
     model.logits(tokens[1:2])
-    rows = [_centred(model.logits(tokens[:end], min(NARROW, model.max_rows))) for end in ends]
+    rows = [_centred(model.logits(tokens[:end], min(narrow, model.max_rows))) for end in ends]
     apart = np.concatenate(rows)[-len(together) :]
     lengths = np.linalg.norm(apart, axis=1)
     return float(np.mean(np.linalg.norm(together - apart, axis=1) / np.maximum(lengths, 1e-9)))
