@@ -12,7 +12,6 @@ import psutil
 import pytest
 
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop, TokenCount
-from assistant.process import engine_process
 from assistant.process.crash_message import LOG
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WorkerProcess
@@ -127,22 +126,6 @@ def test_a_native_abort_while_loading_names_file_and_signal(setup: EngineArgs) -
         assert setup.target.name in message
         assert "SIGABRT" in message
         assert "llama-vocab.cpp:2544: GGML_ASSERT(id_to" in (cache_dir() / LOG).read_text()
-
-
-def test_a_deadly_model_is_tried_seldom(monkeypatch: pytest.MonkeyPatch, setup: EngineArgs) -> None:
-    monkeypatch.setattr(engine_process, "monotonic", lambda: 0.0)  # the pauses do not pass
-    with running(f"{FAKES}.aborting") as (engine, received):
-        engine.submit(setup)
-        received.until(Failed)
-        engine.submit(ask())
-        assert "SIGABRT" in received.until(Failed).message
-        engine.submit(ask())
-        assert "2 times in a row" in received.until(Failed).message
-        monkeypatch.setenv("ABORTS", "never")
-        engine.submit(setup)  # who chooses a model does not wait
-        received.until(Ready)
-        engine.submit(ask())
-        received.until(Finished)
 
 
 def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: EngineArgs) -> None:
