@@ -42,10 +42,7 @@ class ModelInfo:
     role: Role
     name: str
     path: Path
-    size: int  # bytes of the file
     n_ctx: int
-    n_vocab: int
-    load_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +236,11 @@ class Failed(Struct, frozen=True, tag=True):
 
     message: str
     kind: str  # the name of the error's class in models.errors
+
+    @classmethod
+    def of(cls, error: Exception) -> "Failed":
+        """Return an error as an event."""
+        return cls(str(error), type(error).__name__)
 
 
 class TokenCount(Struct, frozen=True, tag=True):

@@ -66,12 +66,8 @@ def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
 
 def _partial_mark(text: str, mark: str) -> int:
     """Return the index of a suffix of a text that begins a mark; the text's length if none does."""
-    index = max(0, len(text) - len(mark) + 1)
-    while (index := text.find(mark[0], index)) >= 0:
-        if mark.startswith(text[index:]):
-            return index
-        index += 1
-    return len(text)
+    starts = range(max(0, len(text) - len(mark) + 1), len(text))
+    return next((index for index in starts if mark.startswith(text[index:])), len(text))
 
 
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))

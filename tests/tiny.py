@@ -57,18 +57,15 @@ def write(
     layers = layers or LAYERS.get(kind, 2)
     writer = gguf.GGUFWriter(path, kind)
     n_vocab = write_vocabulary(writer, controls, **vocabulary)
-    writer.add_context_length(n_ctx)
-    writer.add_embedding_length(EMBEDDING)
-    writer.add_block_count(layers)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_vocab_size(n_vocab)
-    writer.add_file_type(file_type)
-    if name is not None:
-        writer.add_name(name)
+    settings = {
+        "context_length": n_ctx, "embedding_length": EMBEDDING, "block_count": layers,
+        "layer_norm_rms_eps": 1e-5, "vocab_size": n_vocab, "file_type": file_type, "name": name,
+    }  # fmt: skip
+    for key, value in (settings | _settings(kind, layers)).items():
+        if value is not None:
+            getattr(writer, f"add_{key}")(value)
     if longrope is not None:
         _write_longrope(writer, longrope)
-    for key, value in _settings(kind, layers).items():
-        getattr(writer, f"add_{key}")(value)
     endless = 0 if stops or kind != "llama" else len(controls)
     seeds = (seed,) if like is None else (like, seed)
     tensors = _Tensors(writer, seeds, noise, weights, endless)

@@ -147,10 +147,10 @@ class Provenance:
             float(target.prob(sampled.id)),
             float(draft.prob(sampled.id)) if len(draft.ids) else None,
             position,
-            _plain(sampled.uniform),
+            sampled.uniform,
             self._top(target),
             self._top(draft),
-            _plain(sampled.threshold),
+            sampled.threshold,
         )
 
     def logprobs(self, token: int, logits: Logits, count: int) -> tuple[events.TokenLogprob, ...]:
@@ -179,8 +179,8 @@ class Provenance:
             position,
             float(proposal.row.prob(proposal.token)),
             None if target is None else float(target.prob(proposal.token)),
-            _plain(rejected.uniform),
-            _plain(rejected.threshold),
+            rejected.uniform,
+            rejected.threshold,
         )
 
     def _top(self, row: Row) -> tuple[events.Alternative, ...]:
@@ -193,8 +193,3 @@ class Provenance:
             piece = self._vocab.piece(token).decode("utf-8", "replace")
             self._names[token] = piece or self._vocab.text(token)
         return self._names[token]
-
-
-def _plain(number: float | None) -> float | None:
-    """Return a NumPy number as a Python float, which can be sent to another process."""
-    return None if number is None else float(number)

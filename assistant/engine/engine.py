@@ -34,8 +34,8 @@ class EngineState:
     control: Control
     emit: Callable[[Any], None]
     """Sends an event of the job, but not its last one, which the handler returns."""
-    await_step: Callable[[], bool]
-    """Waits for a `NextStep`; returns False if the job was cancelled: do not call it again then."""
+    await_step: Callable[[], object]
+    """Waits for a `NextStep`; not if the job was cancelled."""
     assistant: "Assistant | None" = None
     """The loaded models; None before the first `EngineArgs`, and after one that failed."""
     _created: dict[object, Any] = field(default_factory=dict)
@@ -132,8 +132,8 @@ class Engine:
         self._number = 0  # of the last job
         self._job: SimpleQueue[Any] = SimpleQueue()  # the next one; never more than one
         self._control = Control()
-        self._steps: SimpleQueue[bool] = SimpleQueue()
-        self._state = EngineState(self._control, self._emit, lambda: self._steps.get())
+        self._steps: SimpleQueue[NextStep | Cancel] = SimpleQueue()
+        self._state = EngineState(self._control, self._emit, self._await_step)
         self._thread = Thread(target=self._run, name="engine", daemon=True)
         self._thread.start()
 
@@ -157,10 +157,10 @@ class Engine:
                 control = self._control
                 control.mode, control.lookahead, control.sampling = mode, lookahead, sampling
             case NextStep():
-                self._steps.put(True)
+                self._steps.put(order)
             case Cancel():
                 self._control.cancel.raise_()
-                self._steps.put(False)
+                self._steps.put(order)
 
     def close(self) -> None:
         """Stop everything, free the models and wait until the thread is gone."""
@@ -170,6 +170,10 @@ class Engine:
 
     def _emit(self, event: object, last: bool = False) -> None:
         self._send(self._number, event, last)
+
+    def _await_step(self) -> None:
+        if not self._control.cancel.raised:
+            self._steps.get()
 
     def _run(self) -> None:
         while (job := self._next()) is not None:

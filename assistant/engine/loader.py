@@ -47,11 +47,8 @@ class Loader:
             profile, is_deferred = self._profile(target, self.setup.draft), False
             try:
                 is_deferred = may_defer and self._can_defer(target, profile)
-                if is_deferred:
-                    draft_info = self._expected_draft()
-                else:
-                    source = self._draft(target, profile, models)
-                    draft_info = _info("draft", cast(NativeModel, source.model))
+                source = None if is_deferred else self._draft(target, profile, models)
+                draft_info = self._draft_info()
             except ModelError as error:
                 no_draft, is_deferred, profile = str(error), False, self._profile(target, None)
             if profile:
@@ -73,10 +70,11 @@ class Loader:
                     assistant.prefill_common_prefix(self.control)
             opened.push(models.pop_all())
         reading_s = newest(self.setup.target, "verify", self.setup.cache).prompt_token_s
+        header = target.weights.header
         assistant.can_grow = target.n_ctx < target.weights.n_ctx_train
         assistant.chat.suffix_tokens = suffix_tokens(reading_s)
         return assistant, Ready(
-            _info("target", target),
+            ModelInfo("target", _name(header), header.path, target.n_ctx),
             draft_info,
             no_draft,
             target.can_roll_back,
@@ -182,12 +180,11 @@ class Loader:
             return True
         return bool(profile.of_target.typical and profile.of_draft.plain_s)
 
-    def _expected_draft(self) -> ModelInfo:
-        """Describe the draft before it is loaded."""
+    def _draft_info(self) -> ModelInfo:
+        """Describe the draft, which may be loaded later."""
         header = chat_header(cast(Path, self.setup.draft))
         n_ctx = min(self.setup.n_ctx, header.n_ctx_train or self.setup.n_ctx)
-        n_vocab = header.n_vocab or 0
-        return ModelInfo("draft", _name(header), header.path, header.size, n_ctx, n_vocab, 0.0)
+        return ModelInfo("draft", _name(header), header.path, n_ctx)
 
     def _mapping(self, target: NativeModel, draft: NativeModel) -> VocabularyMapping:
         """Map the draft's vocabulary to the target's; ModelError if it lacks too many tokens."""
@@ -201,12 +198,6 @@ class Loader:
         except ModelError as error:
             names = f"{theirs.path.name} cannot draft for {ours.path.name}"
             raise ModelError(f"{names}: {error}.") from error
-
-
-def _info(role: Role, model: NativeModel) -> ModelInfo:
-    weights, name = model.weights, _name(model.weights.header)
-    size = weights.path.stat().st_size
-    return ModelInfo(role, name, weights.path, size, model.n_ctx, model.n_vocab, weights.load_s)
 
 
 def _name(header: Header) -> str:

@@ -39,7 +39,7 @@ class Runner:
         try:
             event: events.AnswerEvent = next(self._answer)
         except SpecchatError as error:
-            event = failed(error)
+            event = events.Failed.of(error)
         self._elapsed, self._since = self.clock(), None
         if isinstance(event, events.Decoded):
             self.tokens = event.stats.generated_tokens
@@ -48,7 +48,7 @@ class Runner:
 
 
 def run(
-    race: Race, control: Control, emit: Callable[[Any], None], await_step: Callable[[], bool]
+    race: Race, control: Control, emit: Callable[[Any], None], await_step: Callable[[], object]
 ) -> events.RaceOver:
     """Load the lanes, run them in turns, and free their memory. A lane that fails ends alone.
 
@@ -66,7 +66,7 @@ def run(
                 assistant, ready = _load(lane, race.request, control, emit, opened)
                 results.append(ready)
             except SpecchatError as error:
-                results.append(failed(error))
+                results.append(events.Failed.of(error))
                 continue
             # The mode of a lane is fixed; one cancel flag stops all of them.
             lane_control = Control(lane.mode, lane.lookahead, control.cancel)
@@ -84,26 +84,20 @@ def run(
 def in_turns(
     runners: Sequence[Runner],
     progress: Callable[[Runner], float] = Runner.clock,
-    await_step: Callable[[], bool] | None = None,
+    await_step: Callable[[], object] | None = None,
 ) -> Iterator[events.LaneEvent]:
     """Step the lane with the least `progress`, until all have ended; the first of equals first.
 
-    No lane is ever more than one step ahead of another. `await_step` is called before each step
-    until it returns False.
+    No lane is ever more than one step ahead of another. `await_step` is called before each step.
     """
     running = list(runners)
     while running:
-        if await_step and not await_step():
-            await_step = None
+        if await_step:
+            await_step()
         runner = min(running, key=progress)
         yield runner.step()
         if runner.over:
             running.remove(runner)
-
-
-def failed(error: SpecchatError) -> events.Failed:
-    """Return an error as an event."""
-    return events.Failed(str(error), type(error).__name__)
 
 
 def _load(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -114,12 +115,10 @@ class Assistant:
 
         answer = self._answer_builder(request, prompt, figures, mask)
         rounds = self._rounds(request, prompt, control, mask, clock)
-        try:
+        with suppress(Cancelled):  # the end of an answer that nothing else has ended
             yield from prefill(self.target, "target", prompt.tokens[:-1])
             figures.start_decoding()
             yield from self._decode(rounds, answer, request)
-        except Cancelled:
-            answer.stop = answer.stop or Stop.CANCELLED
         yield from answer.finish()
 
     def _answer_builder(

@@ -98,9 +98,8 @@ class Rounds:
             if not self._no_draft_reason(self._control.mode):
                 try:
                     yield from self._prefill()
-                except DraftFailed as error:
+                except ModelError as error:
                     yield self._without_model(error)
-                    continue
             yield self._round()
             if self._drafter.failure:
                 yield self._without_model(self._drafter.failure)
@@ -191,8 +190,6 @@ class Rounds:
                 for progress in prefill(source.model, "draft", seen, option.chunk):
                     if option.pending > SILENT_PREFILL:
                         yield progress
-            except ModelError as error:
-                raise DraftFailed(str(error)) from error
             finally:
                 if self._controller and self._is_free:
                     count = source.model.cached(seen) - start
@@ -211,7 +208,7 @@ class Rounds:
         is_wanted = self._control.mode != "ars" and self._control.lookahead != 0
         return options[0] if is_wanted and options[0].pending > SHORT else None
 
-    def _without_model(self, error: DraftFailed) -> Warned:
+    def _without_model(self, error: DraftFailed | ModelError) -> Warned:
         """Remove a draft model that has failed; return the warning for the user."""
         if self._model:
             del self._drafter.sources[self._model.name]

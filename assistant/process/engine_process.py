@@ -5,7 +5,6 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from time import monotonic
 
 from assistant.events import Failed, Ready
 from assistant.process.wire import CHAT, Protocol, TooLong
@@ -25,8 +24,6 @@ from models.errors import Cancelled, EngineDied, ModelError, OtherEngine, UsageE
 STOPPED = Failed("Stopped before it began.", Cancelled.__name__)
 CLOSED = Failed("The engine was closed.", Cancelled.__name__)
 NO_MODEL = Failed("No model is loaded.", ModelError.__name__)
-BACKOFF_CAP_S = 60.0
-"""Longest pause before a setup that ends every worker is tried again."""
 
 
 class EngineProcess:
@@ -49,7 +46,6 @@ class EngineProcess:
         # Processes for the parts of jobs that need another engine, by its name.
         self._others = defaultdict[str, EngineProcess](lambda: EngineProcess(protocol))
         self._merging: set[asyncio.Task[None]] = set()
-        self._deaths, self._not_before = 0, 0.0  # in a row while loading, and the next attempt
         self._is_closed = False
 
     @property
@@ -149,31 +145,16 @@ class EngineProcess:
     async def _do_job(self, stream: EventStream) -> object:
         """Do a job, even if workers die; return its last event."""
         while not stream.is_cancelled:
-            if failure := self._failure_without_models(stream.job):
-                return failure
+            has_models = self._worker is not None and self._worker.has_setup
+            if isinstance(stream.job, CountTokens | Prefill) and not has_models:
+                return NO_MODEL
             try:
                 worker = await self._start_once()
             except OSError as error:
                 return self._died(f"The engine's process cannot be started ({error}).")
-            with suppress(_NextWorker):
-                return await self._attempt(worker, stream)
+            if end := await self._attempt(worker, stream):
+                return end
         return STOPPED
-
-    def _failure_without_models(self, job: AnyJob) -> Failed | None:
-        """Return the failure of a job for which no models are loaded again; None if it may run."""
-        if self._worker and self._worker.has_setup:
-            return None
-        if isinstance(job, CountTokens | Prefill):
-            return NO_MODEL
-        pause = self._not_before - monotonic()
-        if not isinstance(job, Request) or self._setup is None or pause <= 0:
-            return None
-        return Failed(
-            f"The engine's process ended {self._deaths} times in a row while it loaded "
-            f"{self._setup.target.name}; the next attempt is possible in {pause:.0f} seconds. "
-            "Choose another model, or check this one with `specchat models check`.",
-            EngineDied.__name__,
-        )
 
     async def _start_once(self) -> WorkerProcess:
         """Return the process; if several callers wait for it, one of them starts it.
@@ -192,7 +173,7 @@ class EngineProcess:
     async def _attempt(self, worker: WorkerProcess, stream: EventStream) -> object:
         """Do a job, after loading the models again if necessary; return its last event.
 
-        `_NextWorker` says that this worker cannot do it, and that another one can.
+        None: this worker has ended, and the next one can do it.
         """
         if stream.is_cancelled:  # while the worker was started
             return STOPPED
@@ -217,11 +198,8 @@ class EngineProcess:
             return Failed("A number in this is too large.", UsageError.__name__)
         except WorkerDied as death:
             self._worker = self._engine = None
-            if isinstance(job, EngineArgs):
-                self._deaths += 1  # the next attempt is possible at once, later ones after pauses
-                self._not_before = monotonic() + min(BACKOFF_CAP_S, 2 ** (self._deaths - 1) - 1)
             if worker.is_proven and not worker.has_begun:  # it died while it was idle
-                raise _NextWorker from None
+                return None
             from assistant.process.crash_message import crash_message  # seldom needed
 
             return self._died(crash_message(job, death, self._setup))
@@ -229,10 +207,9 @@ class EngineProcess:
             worker.kill()
             await worker.close()
             self._worker = self._engine = None
-            raise _NextWorker
+            return None
         if isinstance(end, Ready):
             self._engine = end.engine
-            self._deaths, self._not_before = 0, 0.0
         return end
 
     def _died(self, sentence: str) -> Failed:
@@ -241,10 +218,6 @@ class EngineProcess:
         while self._waiting and not isinstance(self._waiting[0].job, EngineArgs):
             self._waiting.popleft().put(died, last=True)
         return died
-
-
-class _NextWorker(Exception):
-    """This worker has ended, and the next one does the job."""
 
 
 def _updated(request: Request, update: UpdateRequest) -> Request:

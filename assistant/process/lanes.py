@@ -15,12 +15,10 @@ from models.errors import ModelError
 
 
 def by_engine(job: AnyJob) -> dict[str, AnyJob]:
-    """Return the parts of a job by the engines that its lanes name; none for a part.
+    """Return the parts of a job by the engines that its lanes name.
 
     Such a job has `setups`, one for each lane, and a `part`: the numbers of its lanes; None: all.
     """
-    if job.part is not None:
-        return {}
     names = [str(setup.engine) for setup in job.setups]
     lanes = {name: tuple(i for i, n in enumerate(names) if n == name) for name in names}
     return {name: replace(job, part=numbers) for name, numbers in lanes.items()}

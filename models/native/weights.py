@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from models import engines
@@ -49,12 +48,10 @@ class Weights:
         self.copy, self.users = copy, 0  # `users` share it
         params = self.engine.model_params(gpu_layers, copy is not None)
         self.conditions = self.engine.speed_key(path, gpu_layers)
-        started = perf_counter()
         cancel = CancelFlag() if cancel is None else cancel
         self.handle: int | None = self._load(copy or path, params, cancel, progress)
         if copy is None:
             release_mapped_pages(path)
-        self.load_s = perf_counter() - started
         c = self.engine.c
         if c.llama_model_has_encoder(self.handle):
             self.close()

@@ -68,10 +68,9 @@ def spoken(assistant) -> str:
 
 QUESTION = (Message("system", "Be brief."), Message("user", "Why is the sky blue?"))
 
-SAMPLING = Sampling(temperature=30, top_k=20, top_p=0.95)
+HOT = Sampling(temperature=30, top_k=20, top_p=0.95)
 
 
 def ask(messages=QUESTION, **settings) -> Request:
-    settings = {"mode": "sps", "lookahead": 3, "max_tokens": 40, "seed": 1, **settings}
-    usual = {"sampling": SAMPLING, "sources": ("model",)}
-    return Request(tuple(messages), **{**usual, **settings})
+    decoding = {"mode": "sps", "lookahead": 3, "max_tokens": 40, "seed": 1, "sources": ("model",)}
+    return Request(tuple(messages), **{"sampling": HOT, **decoding, **settings})

@@ -7,10 +7,9 @@ import numpy as np
 
 from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.model import Logits, Model
-from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.warp import warp
+from assistant.decoding.warp import warped
 from assistant.engine.control import Control
 from assistant.request import Mode, Sampling
 
@@ -44,5 +43,4 @@ class CountingTarget(Model):
         return following[tokens[-rows:]]
 
 
-def greedy(logits: Logits, history: Sequence[int]) -> Row:
-    return warp(logits, Sampling(0), history)
+greedy = warped(Sampling(0))

@@ -14,7 +14,7 @@ from models.errors import Cancelled
 
 
 class SimulatedModel(Model):
-    """Evaluate what the cache lacks in `kernel(tokens, depth)` seconds, and `noise()`."""
+    """Evaluate what the cache lacks in `kernel(tokens, depth)` seconds."""
 
     seconds_per_token: float | None = None
     has_all_cores = True
@@ -25,18 +25,15 @@ class SimulatedModel(Model):
         kernel: Callable[[int, int], float],
         *,
         conditions: str = "this file on this machine",
-        can_roll_back: bool = True,
         max_rows: int = 32,
         n_ctx: int = 4096,
-        noise: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.now = 0.0
         self.widths: list[int] = []
-        self.conditions, self.can_roll_back = conditions, can_roll_back
-        self.max_rows, self.n_ctx = max_rows, n_ctx
+        self.conditions, self.max_rows, self.n_ctx = conditions, max_rows, n_ctx
         self.stop_after: int | None = None
         self.cached_tokens: list[int] = []
-        self._kernel, self._noise = kernel, noise
+        self._kernel = kernel
 
     def clock(self) -> float:
         return self.now
@@ -52,7 +49,7 @@ class SimulatedModel(Model):
         self.cached_tokens = list(tokens)
         if width:
             self.widths.append(width)
-            took = self._kernel(width, depth) + self._noise()
+            took = self._kernel(width, depth)
             self.now += took
             self.busy_s += took
         if self.stop_after is not None and len(self.widths) > self.stop_after:

@@ -1,12 +1,12 @@
 """`AnswerBuilder`: where an answer ends, its text, and its figures."""
 
 from dataclasses import replace
-from fractions import Fraction
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.loops import Rejected, Round, Sampled
@@ -84,24 +84,18 @@ def finish(begun: AnswerBuilder) -> Finished:
     return last
 
 
-def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there():
-    begun = answer()
-    decoded = begun.add(sps(0, 1, END, 2, 3))
-    assert begun.stop is Stop.STOP_TOKEN
-    assert [token.id for token in decoded.tokens] == [0, 1, END]
-    finished = finish(begun)
-    assert (finished.text, finished.token_ids, finished.stats.generated_tokens) == ("ab", (0, 1), 3)
-    assert (finished.stats.accepted, finished.stats.tested) == (3, 3)
-
-
-def test_a_stop_token_within_a_thought_ends_the_answer_there():
+@pytest.mark.parametrize("part", ["answer", "thought"])
+def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there(part):
     think = find_markers("</think>", lambda text: False)
-    begun = answer(AnswerText(AnswerBeginning(TEXT, think, PartPosition("thought"))))
+    begun = answer(AnswerText(AnswerBeginning(TEXT, think, PartPosition(part))))
     decoded = begun.add(sps(0, 1, END, 2, 3))
     assert begun.stop is Stop.STOP_TOKEN
     assert [token.id for token in decoded.tokens] == [0, 1, END]
     finished = finish(begun)
-    assert (finished.thought, finished.text, finished.token_ids) == ("ab", "", (0, 1))
+    is_thought = part == "thought"
+    assert (finished.text, finished.thought) == (("", "ab") if is_thought else ("ab", ""))
+    assert (finished.token_ids, finished.stats.generated_tokens) == ((0, 1), 3)
+    assert (finished.stats.accepted, finished.stats.tested) == (3, 3)
 
 
 def test_a_character_of_several_tokens_appears_with_the_last_of_them():
@@ -170,21 +164,13 @@ def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
 
 def test_a_token_and_a_ghost_tell_their_probability_under_each_row():
     kept, last = sps(1, 2).tokens
-    kept = replace(kept, target_row=Row(np.array([1, 8]), np.array([0.2, 0.8])))
-    ghost = replace(rejections(8)[0], target_row=kept.target_row)
+    kept = replace(kept, target_row=Row(np.array([1, 8]), np.array([0.2, 0.8])), threshold=0.5)
+    ghost = replace(rejections(8)[0], target_row=kept.target_row, threshold=0.25)
     decoded = answer().add(Round((kept, last), (ghost,)))
-    assert (decoded.tokens[0].target_prob, decoded.tokens[0].draft_prob) == (0.2, 0.5)
-    assert (decoded.rejected[0].target_prob, decoded.rejected[0].draft_prob) == (0.8, 0.5)
-
-
-def test_a_threshold_is_told_as_a_plain_number():
-    kept, last = sps(1, 2).tokens
-    kept = replace(kept, threshold=np.float64(0.5))
-    behind = replace(rejections(8)[0], threshold=Fraction(1, 4))
-    decoded = answer().add(Round((kept, last), (behind,)))
     thresholds = [each.threshold for each in (*decoded.tokens, *decoded.rejected)]
     assert thresholds == [0.5, None, 0.25]
-    assert [type(each) for each in thresholds] == [float, type(None), float]
+    assert (decoded.tokens[0].target_prob, decoded.tokens[0].draft_prob) == (0.2, 0.5)
+    assert (decoded.rejected[0].target_prob, decoded.rejected[0].draft_prob) == (0.8, 0.5)
 
 
 def test_tests_are_counted_by_place_and_by_source():

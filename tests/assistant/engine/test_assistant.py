@@ -6,9 +6,7 @@ from assistant.decoding.lookahead.forecast import Reason
 from assistant.events import Decoded, Prepared, Stop
 from assistant.request import Message
 from tests import tiny
-from tests.assistant.engine.answering import QUESTION, answer, ask, ids_of, tokens
-
-FILE = "The sky is blue because air scatters blue light more than red light. " * 5
+from tests.assistant.engine.answering import QUESTION, answer, ask, ids_of
 
 
 @pytest.fixture
@@ -27,22 +25,6 @@ def test_the_first_token_waits_for_no_draft(opened, tmp_path):
     rounds = [event for event in answer(assistant, ask()) if isinstance(event, Decoded)]
     assert [event.lookahead for event in rounds[:2]] == [0, 3]
     assert rounds[0].forecast.reason is Reason.FIRST
-
-
-def test_another_day_recomputes_only_its_own_line(assistant):
-    def on(day: str, words: str) -> Message:
-        return Message("user", f"{FILE}\n\n{words}", day=day, attached=len(FILE))
-
-    asked = [QUESTION[0], on("2026-11-27", "Why?")]
-    first = answer(assistant, ask(asked))
-    reply = Message("assistant", first[-1].text, first[-1].token_ids)
-    for day in ("2026-11-27", "2026-11-28"):  # the same conversation goes on
-        again = [*asked, reply, Message("user", "And at night?", day=day)]
-        cached = answer(assistant, ask(again))[0].cached_tokens
-        assert cached >= first[0].prompt_tokens + 40 - 1 - 3
-    other = answer(assistant, ask([QUESTION[0], on("2026-11-28", "How?")]))
-    line = len("(Asked on Saturday, 28 November 2026.)\n\nHow?<|im_end|>\n<|im_start|>assistant\n")
-    assert other[0].cached_tokens >= other[0].prompt_tokens - line
 
 
 def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(assistant):
@@ -79,19 +61,6 @@ def test_a_cancelled_answer_stays_in_the_cache(opened, assistant, tiny_target, t
     assert here[0].cached_tokens >= events[0].prompt_tokens + len(finished.token_ids) - 1
     fresh = opened(tiny_target, tiny_draft)
     assert ids_of(answer(fresh, request)) == ids_of(here)
-
-
-def test_a_stopped_answer_continues_from_the_cache(opened, assistant, tiny_target, tiny_draft):
-    first = answer(assistant, ask(max_tokens=10))
-    reply = Message("assistant", first[-1].text, first[-1].token_ids)
-    assert len(reply.token_ids) == 10
-    events = answer(assistant, ask([*QUESTION, reply], max_tokens=20, alternatives=2))
-    # Its last token was never fed, as nobody asked what follows it; all else is in the cache.
-    assert events[0].prompt_tokens == first[0].prompt_tokens + 10
-    assert events[0].cached_tokens >= first[0].prompt_tokens + 10 - 1 - 3
-    assert all(len(token.target_top) == 2 for token in tokens(events))
-    fresh = opened(tiny_target, tiny_draft)
-    assert ids_of(answer(fresh, ask([*QUESTION, reply], max_tokens=20))) == ids_of(events)
 
 
 def test_the_time_of_an_answer_is_split_between_draft_target_and_host(assistant):

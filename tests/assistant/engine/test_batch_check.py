@@ -52,19 +52,17 @@ def test_wrong_wide_batches_are_detected(tmp_path, tiny_target, open_model, misr
 
 
 def test_a_file_is_checked_once_per_change(tmp_path, tiny_target, open_model, misread, monkeypatch):
-    checked = []
-    check = batch_check.error_of_wide_batches
-    counted = lambda model, wide: checked.append(model) or check(model, wide)  # noqa: E731
-    monkeypatch.setattr(batch_check, "error_of_wide_batches", counted)
+    check = Mock(side_effect=batch_check.error_of_wide_batches)
+    monkeypatch.setattr(batch_check, "error_of_wide_batches", check)
     misread(0.5)
-    for expected in (1, 1):
+    for _ in range(2):
         model = open_model(tiny_target)
         assert limit_batch(model, tmp_path)
         assert model.batch == NARROW
-        assert len(checked) == expected
+        assert check.call_count == 1
     tiny_target.touch()
     limit_batch(open_model(tiny_target), tmp_path)
-    assert len(checked) == 2
+    assert check.call_count == 2
 
 
 @pytest.fixture

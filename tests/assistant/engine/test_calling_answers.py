@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assistant.engine.control import Control
-from assistant.events import Decoded, Prepared, Stop, Warned
+from assistant.events import Decoded, Stop, Warned
 from assistant.request import Message, Request, Sampling, Tool
 from models.errors import UsageError
 from tests import tiny
@@ -117,19 +117,6 @@ def test_calls_in_gemmas_syntax_fit_and_end_where_it_waits_for_results(tmp_path,
         assert values.pop("unit") in {"c", "f"}
         assert values.get("n") in {True, False, None}
     assert assistant.vocab.controls["<|tool_response>"] in assistant.vocab.stop_tokens
-
-
-def test_after_a_tool_call_only_the_new_tokens_are_read(assistant):
-    asked = Message("user", "?")
-    over = end(ask(assistant))
-    answer = Message("assistant", over.text, over.token_ids, tool_calls=over.tool_calls)
-    result = Message("tool", "17 degrees", call_id=over.tool_calls[0].id)
-    first = ask(assistant, messages=(asked,), max_tokens=1)
-    prompt = next(event for event in first if isinstance(event, Prepared)).prompt_tokens
-    ask(assistant, messages=(asked, answer, result), max_tokens=1)
-    events = ask(assistant, messages=(asked, answer, result), max_tokens=1)
-    prepared = next(event for event in events if isinstance(event, Prepared))
-    assert prepared.cached_tokens >= prompt + len(over.token_ids)
 
 
 def test_unusable_tools_are_refused_and_unenforceable_ones_warned_of(assistant):

@@ -18,7 +18,7 @@ from assistant.events import Decoded, Warned
 from assistant.request import EngineArgs, Message, Request, Sampling
 from models.errors import Cancelled
 from models.native.weights import Weights
-from tests.assistant.engine.answering import end, ids_of
+from tests.assistant.engine.answering import answer, end, ids_of
 from tests.engine import ENGINE
 
 GREEDY = Sampling(temperature=0)
@@ -56,16 +56,11 @@ def request(tokens: int, **changes: Any) -> Request:
     return replace(Request((message,), GREEDY, max_tokens=tokens), **changes)
 
 
-def events_of(assistant, wanted: Request) -> list[Any]:
-    assistant.control.mode, assistant.control.lookahead = wanted.mode, wanted.lookahead
-    return list(assistant.reply(wanted, assistant.control))
-
-
 def test_a_short_answer_does_not_load_the_draft(open_setup):
     assistant, ready = open_setup()
     assert ready.draft.name
     short = 2 * AFTER - 1  # of which less than `AFTER` is left when a draft may be loaded
-    assert end(events_of(assistant, request(short))).stats.generated_tokens == short
+    assert end(answer(assistant, request(short))).stats.generated_tokens == short
     assert assistant.draft is None
 
 
@@ -77,8 +72,8 @@ def test_a_longer_answer_loads_the_deferred_draft_and_is_the_same(open_setup):
             begun += event.tokens
     assert AFTER <= len(begun) < 40
     assert assistant.draft.cached_tokens
-    plain = ids_of(events_of(assistant, request(40, mode="ars")))
-    assert ids_of(events_of(assistant, request(40))) == plain
+    plain = ids_of(answer(assistant, request(40, mode="ars")))
+    assert ids_of(answer(assistant, request(40))) == plain
 
 
 @pytest.mark.parametrize("measure", [True, False])  # the shell does not, for a chosen lookahead
@@ -86,11 +81,11 @@ def test_a_chosen_lookahead_waits_for_no_more_than_the_first_token(open_setup, m
     assistant, ready = open_setup(measure=measure)
     assert ready.draft.name
     assert assistant.draft is None
-    events = events_of(assistant, request(6, mode="sps", lookahead=2))
+    events = answer(assistant, request(6, mode="sps", lookahead=2))
     first = next(event for event in events if isinstance(event, Decoded))
     assert len(first.tokens) == 1
     assert end(events).stats.drafted > 0
-    plain = ids_of(events_of(assistant, request(6, mode="ars")))
+    plain = ids_of(answer(assistant, request(6, mode="ars")))
     assert ids_of(events) == plain
 
 
@@ -98,7 +93,7 @@ def test_a_chosen_lookahead_waits_for_no_more_than_the_first_token(open_setup, m
 @pytest.mark.parametrize("changes", [{"mode": "ars"}, {"sources": ("suffix",)}, {"lookahead": 0}])
 def test_an_answer_without_model_drafts_never_loads_the_draft(open_setup, changes, measure):
     assistant, _ = open_setup(measure=measure)
-    events_of(assistant, request(40, **changes))
+    answer(assistant, request(40, **changes))
     assert assistant.draft is None
 
 
@@ -112,8 +107,8 @@ def test_a_stopped_load_of_the_draft_is_tried_again(open_setup, monkeypatch):
     assistant, _ = open_setup()
     with monkeypatch.context() as patched:
         patched.setattr(Weights, "__init__", Mock(side_effect=Cancelled))
-        assert AFTER <= end(events_of(assistant, request(40))).stats.generated_tokens < 40
-    events_of(assistant, request(40))
+        assert AFTER <= end(answer(assistant, request(40))).stats.generated_tokens < 40
+    answer(assistant, request(40))
     assert assistant.draft is not None
 
 
@@ -125,12 +120,12 @@ def test_a_draft_that_cannot_be_loaded_is_only_reported(open_setup, tiny_draft, 
     assistant, _ = open_setup(draft=copy)
     assert assistant.deferred_draft
     copy.unlink()
-    events = events_of(assistant, request(40))
+    events = answer(assistant, request(40))
     (warning,) = [event.text for event in events if isinstance(event, Warned)]
     assert str(copy) in warning
     assert warning.endswith("continues without the draft model.")
     assert end(events).stats.generated_tokens == 40
-    assert not [event for event in events_of(assistant, request(40)) if isinstance(event, Warned)]
+    assert not [event for event in answer(assistant, request(40)) if isinstance(event, Warned)]
 
 
 TYPICAL = {2: 1.2, 4: 1.7}, {1: 0.3, 2: 0.4}
@@ -143,7 +138,7 @@ def test_typical_costs_defer_the_load_of_a_draft(open_setup, tmp_path, monkeypat
     assistant, _ = open_setup()
     assert assistant.draft is not None
     assert (4 in assistant.profile.of_target.ratios) is not any(typical)
-    assert end(events_of(assistant, request(40))).stats.generated_tokens == 40
+    assert end(answer(assistant, request(40))).stats.generated_tokens == 40
     assistant.profile.save()
     if any(typical):
         assert open_setup()[0].draft is None

@@ -3,7 +3,6 @@
 import errno
 import os
 from dataclasses import replace
-from functools import partial
 from queue import SimpleQueue
 from unittest.mock import Mock
 
@@ -12,39 +11,31 @@ import pytest
 from assistant.engine import prompt_cache
 from assistant.engine.engine import HANDLERS, Engine
 from assistant.engine.profile import newest
-from assistant.events import Decoded, Failed, Finished, Prepared, Ready
-from assistant.request import EngineArgs
+from assistant.events import Failed, Finished, Prepared, Ready
 from models.errors import NO_MEMORY
 from models.files.snapshots import folder
 from models.native.model import NativeModel
-from tests import tiny
-from tests.assistant.process.event_log import EventLog, ask
+from tests.assistant.process.event_log import ask
 from tests.assistant.process.event_log import in_process as running
 from tests.engine import ENGINE
-from tests.in_process_engine import BlockingEngine, InProcessEngine
 from tests.patience import WAIT_S, until
 
 
 def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(setup, tmp_path):
     """Whoever asked may end the process as soon as that is heard."""
-    cached, received = replace(setup, engine=ENGINE, cache=tmp_path), EventLog()
+    cached = replace(setup, engine=ENGINE, cache=tmp_path)
     saved: list[bool] = []
 
     def is_saved() -> bool:
         return bool(newest(cached.draft, "draft", tmp_path).acceptance)
 
-    engine = BlockingEngine(
-        InProcessEngine, lambda event: (saved.append(is_saved()), received.emit(event))
-    )
-    try:
-        engine.submit(cached)
-        received.end()
-        engine.submit(ask())
-        assert isinstance(received.end(), Finished)
-        assert saved[-1]
-        assert not saved[0]
-    finally:
-        engine.close()
+    with running() as (engine, received):
+        engine._handle = lambda event: (saved.append(is_saved()), received.emit(event))
+        for job in (cached, ask()):
+            engine.submit(job)
+            received.end()
+    assert saved[-1]
+    assert not saved[0]
     assert newest(cached.draft, "draft", tmp_path).acceptance["model"]
 
 
@@ -58,27 +49,6 @@ def test_a_target_that_cannot_roll_back_answers_by_ars_and_says_why(setup, monke
         assert "cannot roll back tokens" in ready.no_draft
         engine.submit(ask())
         assert received.end().stats.drafted == 0
-
-
-def test_a_new_load_replaces_the_models(setup, tmp_path):
-    other = tiny.write(tmp_path / "other.gguf", seed=9, stops=False)
-    with running() as (engine, received):
-        for path in (setup.target, other, setup.target):
-            engine.submit(EngineArgs(path, setup.draft, n_ctx=512, threads=1))
-            assert received.end().target.path == path
-            engine.submit(ask())
-            assert isinstance(received.end(), Finished)
-
-
-def test_a_request_that_waits_does_not_steer_the_answer_under_way(setup):
-    with running(load=setup) as (engine, received):
-        engine.submit(ask(mode="ars", lookahead=None, max_tokens=200))
-        engine.submit(ask(mode="sps", lookahead=3))
-        received.end()
-        assert {event.lookahead for event in received.events if isinstance(event, Decoded)} == {0}
-        received.events.clear()
-        received.end()
-        assert 3 in {event.lookahead for event in received.events if isinstance(event, Decoded)}
 
 
 @pytest.mark.parametrize(
@@ -124,28 +94,18 @@ def test_an_end_that_cannot_be_sent_is_a_bug_and_not_a_silence():
 
 
 def test_the_state_of_a_handler_stays_until_models_are_freed(setup):
-    class Opened:
-        def __init__(self, state):
-            self.closed = False
-
-        def close(self):
-            self.closed = True
-
-    handlers = {**HANDLERS, str: lambda job, state: state.get_or_create(Opened)}
-    received = EventLog()
-    engine = BlockingEngine(partial(InProcessEngine, handlers), received.emit)
-    try:
+    opened = lambda state: Mock()  # noqa: E731
+    handlers = {**HANDLERS, str: lambda job, state: state.get_or_create(opened)}
+    with running(handlers=handlers) as (engine, received):
         for job in ("a job", "another", setup, "one more"):
             engine.submit(job)
-        first, second = received.until(Opened), received.until(Opened)
+        first, second = received.until(Mock), received.until(Mock)
         received.until(Ready)
         assert first is second
-        assert first.closed
-        third = received.until(Opened)
-        assert not third.closed
-    finally:
-        engine.close()
-    assert third.closed
+        assert first.close.called
+        third = received.until(Mock)
+        assert not third.close.called
+    assert third.close.called
 
 
 def snapshots():

@@ -110,13 +110,7 @@ def test_lanes_of_a_race_may_have_different_engines_and_take_turns(setup, tiny_d
     assert [end.stats.engine for end in ends] == ["llama", "ik", "ik"]
     assert ends[2].stats.accepted > 0
     assert len({end.token_ids for end in ends}) == 1
-    clocks, longest = dict.fromkeys(range(3), 0.0), 0.0
-    for lap in received.of(LaneEvent):
-        if isinstance(lap.event, Finished):
-            break
-        longest = max(longest, lap.clock - clocks[lap.lane])
-        clocks[lap.lane] = lap.clock
-        assert max(clocks.values()) - min(clocks.values()) <= longest
+    received.assert_in_turns(lanes=3)
 
 
 def long_race(setup: EngineArgs) -> Race:
@@ -130,9 +124,8 @@ def long_race(setup: EngineArgs) -> Race:
 def test_a_cancel_stops_the_lanes_of_all_engines(setup):
     with running() as (engine, received):
         engine.submit(long_race(setup))
-        for lane in range(2):
-            while not received.of(Decoded, lane):
-                received.until(LaneEvent)
+        while not all(received.of(Decoded, lane) for lane in range(2)):
+            received.until(LaneEvent)
         engine.cancel()
         received.until(RaceOver)
     ends = [received.of(Finished, lane)[0] for lane in range(2)]

@@ -7,7 +7,7 @@ import pytest
 from assistant.engine import idle
 from assistant.engine.control import Control
 from assistant.engine.reply import Assistant
-from assistant.events import Prefilled, Prepared
+from assistant.events import Prefilled
 from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled
 from tests import tiny
@@ -50,14 +50,8 @@ def test_a_conversation_is_read_up_to_the_question_that_nobody_has_typed(assista
     path = (*ASKED.messages, Message("assistant", "The largest."), Message("user", ""))
     prefill_idle(assistant, replace(ASKED, messages=path))
     for question in ("Why?", "And for an empty list?"):
-        (prepared,) = (
-            event
-            for event in answer(
-                assistant, replace(ASKED, messages=(*path[:-1], Message("user", question)))
-            )
-            if isinstance(event, Prepared)
-        )
-        assert prepared.cached_tokens >= len(FILE) // 2
+        asked = replace(ASKED, messages=(*path[:-1], Message("user", question)))
+        assert answer(assistant, asked)[0].cached_tokens >= len(FILE) // 2
 
 
 def test_an_idle_prefill_yields_to_another_job_and_resumes(assistant):
@@ -103,23 +97,12 @@ def test_a_snapshot_on_disk_is_restored_before_an_idle_prefill(assistant):
 
 
 def test_a_resumed_idle_prefill_has_chunks_as_large_as_before(assistant):
-    sizes = []
     text = replace(TYPED, messages=(Message("user", FILE * 4),))
-    evaluate = assistant.target.logits
-
-    def noting(tokens, rows=1):
-        sizes.append(len(tokens) - assistant.target.cached(tokens))
-        return evaluate(tokens, rows)
-
-    assistant.target.logits = noting
     reading = idle.prefill_idle(assistant, text, assistant.control)
-    for _ in range(4):
-        next(reading)
+    *_, before, end = [next(reading).done for _ in range(4)]
     assistant.control.cancel.raise_()
     with pytest.raises(Cancelled):
         list(reading)
     assistant.control.cancel.lower()
-    *_, largest = sizes
-    sizes.clear()
-    next(idle.prefill_idle(assistant, text, assistant.control))
-    assert sizes[0] >= largest > 4
+    resumed = next(idle.prefill_idle(assistant, text, assistant.control)).done
+    assert resumed - end >= end - before > 4

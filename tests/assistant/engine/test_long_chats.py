@@ -1,6 +1,7 @@
 """Conversations and questions that exceed the context by far."""
 
 import random
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,9 +17,18 @@ MEGABYTES = 10_000_000
 HOT = Sampling(temperature=30, top_k=20)
 
 
+def watched(vocab):
+    vocab.tokenize = Mock(side_effect=vocab.tokenize)
+    return vocab.tokenize
+
+
+def characters(tokenize):
+    return sum(len(call.args[0]) for call in tokenize.call_args_list)
+
+
 def test_a_question_of_megabytes_is_refused_and_the_next_answered(opened, tiny_target, tiny_draft):
     assistant = opened(tiny_target, tiny_draft)
-    tokenised = watch(assistant.vocab)
+    tokenize = watched(assistant.vocab)
     for text in (
         "word " * (MEGABYTES // 5),
         " " * MEGABYTES,
@@ -28,7 +38,8 @@ def test_a_question_of_megabytes_is_refused_and_the_next_answered(opened, tiny_t
         request = Request((Message("user", text),), HOT)
         with pytest.raises(ContextFull, match=r"takes about \d+,\d+,\d+ tokens,.*room for 824\."):
             answer(assistant, request)
-        assert tokenised() < 10 * SLICE
+        assert characters(tokenize) < 10 * SLICE
+        tokenize.reset_mock()
     system = Message("system", "s" * MEGABYTES)
     with pytest.raises(ContextFull, match="system prompt takes about 10,000,000 tokens"):
         answer(assistant, Request((system, Message("user", "Why?")), HOT))
@@ -37,7 +48,7 @@ def test_a_question_of_megabytes_is_refused_and_the_next_answered(opened, tiny_t
 
 def test_earlier_megabytes_are_left_out_before_they_are_tokenised(opened, tiny_target, tiny_draft):
     assistant = opened(tiny_target, tiny_draft)
-    tokenised = watch(assistant.vocab)
+    tokenize = watched(assistant.vocab)
     messages = (
         Message("system", SYSTEM),
         Message("user", "before"),
@@ -49,42 +60,23 @@ def test_earlier_megabytes_are_left_out_before_they_are_tokenised(opened, tiny_t
     prepared, *_ = answer(assistant, Request(messages, HOT, max_tokens=3))
     assert isinstance(prepared, Prepared)
     assert prepared.dropped_turns == 2
-    assert tokenised() < 10 * SLICE
+    assert characters(tokenize) < 10 * SLICE
     assert spoken(assistant).startswith(f"system\n{SYSTEM}\nuser\nafter\nassistant\n")
 
 
 def test_a_cancel_stops_a_prompt_between_two_turns(opened, tiny_target):
     assistant = opened(tiny_target, n_ctx=256)
-    real, encoded = assistant.chat.encode, 0
+    real = assistant.chat.encode
 
     def encode(*asked, **settings):
-        nonlocal encoded
-        encoded += 1
-        if encoded == 3:
+        if encoding.call_count == 3:
             assistant.control.cancel.raise_()
         return real(*asked, **settings)
 
-    assistant.chat.encode = encode
+    encoding = assistant.chat.encode = Mock(side_effect=encode)
     with pytest.raises(Cancelled):
         answer(assistant, Request(tuple(conversation(*[9] * 100))))
-    assert encoded == 3
-
-
-def watch(vocab):
-    """Return what tells how many characters were tokenised since it was asked last."""
-    real, seen = vocab.tokenize, [0]
-
-    def tokenize(text):
-        seen[0] += len(text)
-        return real(text)
-
-    vocab.tokenize = tokenize
-
-    def read_since() -> int:
-        characters, seen[0] = int(seen[0]), 0
-        return characters
-
-    return read_since
+    assert encoding.call_count == 3
 
 
 @pytest.mark.parametrize("seed", range(20))

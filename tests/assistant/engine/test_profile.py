@@ -60,15 +60,6 @@ def test_a_machine_that_changes_its_pace_shows_the_same_ratios():
         assert profile.of_target.estimate(n)[0] == pytest.approx((4 + n) / 5, rel=0.08)
 
 
-def test_a_sample_is_relative_to_what_is_beside_it():
-    machine = Machine(pace=lambda: 1.0 if machine.now < 10 else 1.8)
-    profile = machine.profile()
-    profile.sample([Evaluation(profile.of_target, 4)])
-    machine.now = 10
-    profile.sample([Evaluation(profile.of_target, 4)])
-    assert profile.of_target.ratios[4] == pytest.approx([8 / 5] * 2)
-
-
 def test_ratios_with_fewer_threads_count_only_where_nothing_else_is_known():
     """With one thread instead of two, a wider batch costs more beside one token."""
     machine = Machine(lambda width: 0.004 * (4 + width) if has_all else 0.004 * (1 + width))

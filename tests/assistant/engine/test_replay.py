@@ -5,7 +5,7 @@ import json
 import pytest
 
 from assistant.engine.control import Control
-from tests.tools.replay.__main__ import EXPECTED, decoded
+from tests.tools.replay.__main__ import EXPECTED, decoded, notes
 from tests.tools.replay.recording import answers
 from tests.tools.replay.replaying import MACHINES, WarpedAnswer
 
@@ -18,8 +18,7 @@ def texts():
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_rounds_of_recorded_answers_are_the_expected_ones(machine, texts):
     """A change that is meant to change rounds writes them again: `... replay expect`."""
-    expected = json.loads(EXPECTED.read_text())[machine]
-    assert {each.answer.question.name: each.notes for each in decoded(machine, texts)} == expected
+    assert notes(machine, texts) == json.loads(EXPECTED.read_text())[machine]
 
 
 @pytest.mark.parametrize("lookahead", [None, 0, 3, 31])

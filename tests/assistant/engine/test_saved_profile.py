@@ -23,12 +23,13 @@ from tests.assistant.decoding.lookahead.machines import coin
 from tests.assistant.engine.simulated_model import SimulatedModel, prepared
 
 
-def model(conditions="this", **options):
-    return SimulatedModel(lambda width, depth: 0.01 * (3 + width), conditions=conditions, **options)
+def model(conditions="this", noise=lambda: 0.0):
+    kernel = lambda width, depth: 0.01 * (3 + width) + noise()  # noqa: E731
+    return SimulatedModel(kernel, conditions=conditions)
 
 
 def evaluations(folder, conditions="this", draft=None, noise=lambda: 0.0):
-    target = model(conditions, noise=noise)
+    target = model(conditions, noise)
     models = [target, draft] if draft else [target]
     costs = prepared(target, draft, folder, clock=lambda: sum(each.now for each in models)).costs
     assert costs.verify(1) > 0
@@ -71,13 +72,6 @@ def test_another_draft_leaves_what_is_known_of_the_target(tmp_path):
 def test_without_a_draft_its_steps_cost_infinity(tmp_path):
     costs = prepared(model(), None, tmp_path).costs
     assert 0 < costs.verify(7) < costs.draft(1)
-
-
-def test_a_file_that_verifies_is_not_taken_for_one_that_drafts(tmp_path):
-    evaluations(tmp_path)
-    draft = model()
-    prepared(model(), draft, tmp_path)
-    assert draft.widths
 
 
 def test_times_of_rounds_on_a_busy_machine_do_not_outlive_the_load(tmp_path):

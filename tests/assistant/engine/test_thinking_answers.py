@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from assistant.events import Stop, Warned, text_in
+from assistant.events import Stop, text_in
 from assistant.request import Message, Request, Sampling
-from tests import tiny
 from tests.assistant.engine import answering
 
 ASKED = Message("user", "Why?")
@@ -36,14 +35,6 @@ def test_a_thought_is_closed_at_its_budget_and_the_answer_follows(assistant):
     assert "</think>" not in end.thought + end.text
 
 
-def test_without_a_budget_the_thought_goes_on_and_off_means_none(assistant):
-    end, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
-    assert (end.text, end.stats.thought_tokens) == ("", 40)
-    off, _ = answer(assistant, replace(REQUEST, thinking="off", thinking_budget=None))
-    assert off.thought == ""
-    assert off.text
-
-
 def test_an_answer_stopped_in_its_thought_continues_there(assistant):
     whole, _ = answer(assistant, REQUEST)
     cut, _ = answer(assistant, replace(REQUEST, max_tokens=5))
@@ -60,23 +51,3 @@ def test_a_stop_string_in_a_thought_stops_nothing(assistant):
     letter = next(each for each in whole.text if each in whole.thought)
     cut, _ = answer(assistant, replace(REQUEST, stop_strings=(letter,)))
     assert (cut.thought, cut.text) == (whole.thought, whole.text[: whole.text.index(letter)])
-
-
-def test_options_of_thinking_are_warned_about_on_a_model_without_it(opened, tmp_path):
-    assistant = opened(tiny.write(tmp_path / "plain.gguf", stops=False))
-    wishes = {"thinking": "on", "effort": "low", "thinking_budget": 3}
-    emitted = list(assistant.reply(replace(REQUEST, **wishes), assistant.control))
-    assert sum(isinstance(event, Warned) for event in emitted) == 2
-    plain, _ = answer(assistant, replace(REQUEST, thinking_budget=None))
-    assert emitted[-1].text == plain.text
-    assert (emitted[-1].thought, emitted[-1].stats.thought_tokens) == ("", 0)
-
-
-def test_an_answer_stopped_in_its_thought_is_continued_with_a_smaller_budget_or_none(assistant):
-    cut, _ = answer(assistant, replace(REQUEST, max_tokens=7))
-    begun = Message("assistant", "", cut.token_ids, cut.thought)
-    for wish in ({"thinking_budget": 3}, {"thinking_budget": None, "thinking": "off"}):
-        rest, _ = answer(assistant, replace(REQUEST, messages=(ASKED, begun), **wish))
-        assert rest.stats.thought_tokens == len("</think>")
-        assert (rest.thought, len(rest.token_ids)) == ("", 40)
-        assert rest.text

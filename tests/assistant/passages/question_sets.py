@@ -102,7 +102,7 @@ async def hits(folder: Path, messages: Sequence[str]) -> list[tuple[str, str]]:
     Each is given as the name of its file and its text.
     """
     folders = FolderRetriever(lambda event: None, lambda: Settings(about_seconds=60.0))
-    model = type(MODEL)("target", "tiny", folder / "no.gguf", 1, 2 * 350 * MOST, 300, 0.0)
+    model = type(MODEL)("target", "tiny", folder / "no.gguf", 2 * 350 * MOST)
     *path, question = [
         StoredMessage(at + 1, at or None, "assistant" if at % 2 else "user", text, 0.0, "complete")
         for at, text in enumerate(messages)

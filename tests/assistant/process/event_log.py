@@ -1,12 +1,13 @@
 """An engine, in this process or in one of its own, with a log of its events."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from queue import Queue
 from typing import Any, TypeVar
 
+from assistant.engine.engine import HANDLERS
 from assistant.events import Event, Failed, Finished, LaneEvent, RaceOver, Ready
 from assistant.process.engine_process import EngineProcess
 from assistant.process.wire import CHAT, Protocol
@@ -37,11 +38,6 @@ class EventLog:
                 return event
             assert not isinstance(event, Failed), event
 
-    def load(self, engine: BlockingEngine, setup: EngineArgs | None) -> None:
-        if setup is not None:
-            engine.submit(setup)
-            self.until(Ready)
-
     def end(self) -> Any:
         return self.until(Ready, Finished, Failed, RaceOver)
 
@@ -55,6 +51,18 @@ class EventLog:
             events = [e.event for e in self.of(LaneEvent) if e.lane == lane]
         return [event for event in events if isinstance(event, kind)]
 
+    def assert_in_turns(self, lanes: int) -> None:
+        """Check that the lane that has computed least was next, until each had ended."""
+        clocks, longest = dict.fromkeys(range(lanes), 0.0), 0.0
+        for lap in self.of(LaneEvent):
+            assert clocks[lap.lane] == min(clocks.values()) <= lap.clock
+            longest = max(longest, lap.clock - clocks[lap.lane])
+            clocks[lap.lane] = lap.clock
+            assert max(clocks.values()) - min(clocks.values()) <= longest
+            if isinstance(lap.event, Finished):
+                del clocks[lap.lane]
+        assert not clocks
+
 
 def unread_stream(job: AnyJob) -> EventStream:
     """Return a stream that nobody reads."""
@@ -62,31 +70,35 @@ def unread_stream(job: AnyJob) -> EventStream:
 
 
 @contextmanager
-def in_process(load: EngineArgs | None = None) -> Iterator[tuple[BlockingEngine, EventLog]]:
-    """Run an engine in this process, with the models of `load` if there are any."""
-    received = EventLog()
-    engine = BlockingEngine(InProcessEngine, received.emit)
-    try:
-        received.load(engine, load)
-        yield engine, received
-    finally:
-        engine.close()
-        assert engine.process._worker is None
-
-
-@contextmanager
-def running(
-    worker: str | None = None, protocol: Protocol = CHAT, load: EngineArgs | None = None
+def _logged(
+    make: Callable[[], EngineProcess], load: EngineArgs | None
 ) -> Iterator[tuple[BlockingEngine, EventLog]]:
     received = EventLog()
-    protocol = replace(protocol, worker=worker or protocol.worker)
-    engine = BlockingEngine(partial(EngineProcess, protocol=protocol), received.emit)
+    engine = BlockingEngine(make, received.emit)
     try:
-        received.load(engine, load)
+        if load:
+            engine.submit(load)
+            received.until(Ready)
         yield engine, received
     finally:
         engine.close()
         assert engine.pid is None
+
+
+Logged = AbstractContextManager[tuple[BlockingEngine, EventLog]]
+
+
+def in_process(load: EngineArgs | None = None, handlers: Mapping[type, Any] = HANDLERS) -> Logged:
+    """Run an engine in this process, with the models of `load` if there are any."""
+    return _logged(partial(InProcessEngine, handlers), load)
+
+
+def running(
+    worker: str | None = None, protocol: Protocol = CHAT, load: EngineArgs | None = None
+) -> Logged:
+    """Run an engine in a process of its own, by a worker that may misbehave."""
+    protocol = replace(protocol, worker=worker or protocol.worker)
+    return _logged(partial(EngineProcess, protocol), load)
 
 
 def ask(text: str = "Why?", **settings: Any) -> Request:

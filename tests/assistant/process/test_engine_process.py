@@ -24,7 +24,7 @@ from assistant.events import (
     Stop,
     TokenCount,
 )
-from assistant.process.engine_process import CLOSED, STOPPED, EngineProcess
+from assistant.process.engine_process import CLOSED, NO_MODEL, STOPPED, EngineProcess
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import INBOX, WorkerProcess
 from assistant.request import (
@@ -46,10 +46,11 @@ from tests.assistant.process.event_log import LONG, ask, unread_stream
 from tests.patience import WAIT_S
 
 JOBS = 60
-READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1, 1, 1, 1.0), None, None)
+READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1), None, None)
 DONE = TokenCount("a", 1)
 PREPARED = Prepared(1, 0, 0)
 LOADING = Loading("target", "a", 0.5)
+FAILED = Failed("It is gone.", "ModelError")
 
 
 class Puppet(WorkerProcess):
@@ -108,7 +109,8 @@ async def events_of(stream: EventStream) -> list[Any]:
     return [event async for event in stream]
 
 
-async def loaded(setup: EngineArgs) -> Puppets:
+@pytest.fixture
+async def engine(setup: EngineArgs) -> Puppets:
     """Return an engine whose worker has loaded its models."""
     engine = Puppets()
     loading = engine.do(setup)
@@ -171,8 +173,7 @@ async def test_every_stream_ends_once_whatever_is_cancelled(setup: EngineArgs, d
 @pytest.mark.parametrize(
     "job", [ask(), CountTokens("a", "b"), Prefill(ask())], ids=lambda job: type(job).__name__
 )
-async def test_reading_ahead_gives_way_to_any_job(setup: EngineArgs, job: AnyJob) -> None:
-    engine = await loaded(setup)
+async def test_reading_ahead_gives_way_to_any_job(engine: Puppets, job: AnyJob) -> None:
     reading = engine.do(Prefill(ask()))
     await rest()
     engine.last.says(Prefilled("target", 1, 2))
@@ -186,8 +187,7 @@ async def test_reading_ahead_gives_way_to_any_job(setup: EngineArgs, job: AnyJob
     assert engine.last.sent[-1] == job
 
 
-async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(setup: EngineArgs) -> None:
-    engine = await loaded(setup)
+async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(engine: Puppets) -> None:
     engine.do(ask())
     reading, counting = engine.do(Prefill(ask())), engine.do(CountTokens("a", "b"))
     assert await events_of(reading) == [STOPPED]
@@ -197,14 +197,31 @@ async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(setup: En
     assert engine.last.sent[-1] == counting.job
 
 
-async def test_nothing_is_loaded_to_read_ahead() -> None:
-    engine = Puppets()
-    assert isinstance((await events_of(engine.do(Prefill(ask()))))[-1], Failed)
-    assert not engine.workers
+@pytest.mark.parametrize("job", [Prefill(ask()), CountTokens("a", "b")], ids=["read", "count"])
+async def test_nothing_is_loaded_to_read_ahead_or_to_count(engine: Puppets, job: AnyJob) -> None:
+    answering = engine.do(ask())
+    await rest()
+    engine.last.says(PREPARED)
+    engine.last.dies()
+    assert isinstance((await events_of(answering))[-1], Failed)
+    assert await events_of(engine.do(job)) == [NO_MODEL]
+    assert len(engine.workers) == 1
 
 
-async def test_closing_ends_every_stream(setup: EngineArgs) -> None:
-    engine = await loaded(setup)
+async def test_a_reload_that_fails_is_how_the_request_ends(
+    engine: Puppets, setup: EngineArgs
+) -> None:
+    engine.last.dies()
+    for count in (1, 2):
+        asked = engine.do(ask())
+        await rest()
+        engine.last.says(end=FAILED)
+        assert await events_of(asked) == [FAILED]
+        await rest()
+        assert engine.last.sent == [setup] * count  # it is not tried forever
+
+
+async def test_closing_ends_every_stream(engine: Puppets) -> None:
     doing, waits = engine.do(ask()), engine.do(ask())
     await rest()
     engine.last.says(PREPARED)
@@ -216,8 +233,7 @@ async def test_closing_ends_every_stream(setup: EngineArgs) -> None:
     waits.update("ars")
 
 
-async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(setup: EngineArgs) -> None:
-    engine = await loaded(setup)
+async def test_a_reader_may_end_its_stream_and_the_job_is_stopped(engine: Puppets) -> None:
     doing, waits = engine.do(ask()), engine.do(ask())
     await rest()
     for stream in (doing, waits):
@@ -239,8 +255,7 @@ async def test_a_cancel_that_crosses_the_end_of_its_job_stops_no_other(setup: En
     await worker.close()
 
 
-async def test_a_cancel_of_a_finished_job_is_not_for_the_current_one(setup: EngineArgs) -> None:
-    engine = await loaded(setup)
+async def test_a_cancel_of_a_finished_job_is_not_for_the_current_one(engine: Puppets) -> None:
     over, doing, waits = engine.do(ask()), engine.do(ask()), engine.do(ask())
     await rest()
     engine.last.says(end=DONE)
@@ -255,8 +270,7 @@ async def test_a_cancel_of_a_finished_job_is_not_for_the_current_one(setup: Engi
     assert await events_of(doing) == [DONE]
 
 
-async def test_a_request_that_waits_is_steered_anyway(setup: EngineArgs) -> None:
-    engine = await loaded(setup)
+async def test_a_request_that_waits_is_steered_anyway(engine: Puppets) -> None:
     doing, waits = engine.do(ask()), engine.do(ask())
     await rest()
     doing.update("ars", 2)
@@ -269,8 +283,9 @@ async def test_a_request_that_waits_is_steered_anyway(setup: EngineArgs) -> None
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_a_request_can_be_updated_in_its_reload(setup: EngineArgs, cancelled: bool) -> None:
-    engine = await loaded(setup)
+async def test_a_request_can_be_updated_in_its_reload(
+    engine: Puppets, setup: EngineArgs, cancelled: bool
+) -> None:
     engine.last.dies()
     asked = engine.do(ask())
     await rest()
@@ -291,8 +306,9 @@ async def test_a_request_can_be_updated_in_its_reload(setup: EngineArgs, cancell
         assert await events_of(asked) == [LOADING, READY, PREPARED, DONE]
 
 
-async def test_models_that_wait_to_be_loaded_outlive_a_worker_that_dies(setup: EngineArgs) -> None:
-    engine = await loaded(setup)
+async def test_models_that_wait_to_be_loaded_outlive_a_worker_that_dies(
+    engine: Puppets, setup: EngineArgs
+) -> None:
     doing, waits, load, after = (engine.do(job) for job in (ask(), ask(), setup, ask()))
     await rest()
     engine.last.says(PREPARED)
@@ -308,8 +324,9 @@ async def test_models_that_wait_to_be_loaded_outlive_a_worker_that_dies(setup: E
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_a_worker_with_another_engine_is_replaced(setup: EngineArgs, cancelled: bool) -> None:
-    engine = await loaded(setup)
+async def test_a_worker_with_another_engine_is_replaced(
+    engine: Puppets, setup: EngineArgs, cancelled: bool
+) -> None:
     stream = engine.do(setup)
     await rest()
     if cancelled:
@@ -345,9 +362,8 @@ async def test_the_engines_of_a_race_load_one_after_another(
     assert await events_of(race)
 
 
-async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(setup: EngineArgs) -> None:
+async def test_an_event_loop_that_was_held_up_does_not_end_its_worker(engine: Puppets) -> None:
     """As that of a command which is stopped, or writes to somebody who does not read."""
-    engine = await loaded(setup)
     engine.last.patience_s = 0.2
     stream = engine.do(ask())
     await rest()

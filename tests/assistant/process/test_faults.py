@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import psutil
 import pytest
 
 from assistant.events import Decoded, Failed, Finished, Loading, Prepared, Ready, Stop, TokenCount
-from assistant.process import engine_process
 from assistant.process.crash_message import LOG
 from assistant.process.wire import CHAT, Envelope
 from assistant.process.worker_process import WorkerProcess
@@ -121,76 +119,13 @@ def test_the_events_before_the_death_of_a_worker_are_heard_in_full(setup: Engine
         assert whole[: len(answer_text)] == answer_text[: len(whole)]
 
 
-def test_each_waiting_job_fails_once_and_a_count_is_no_reason_to_reload(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, received):
-        engine.submit(ask(max_tokens=LONG))
-        engine.submit(ask())
-        engine.submit(CountTokens("a", "b"))
-        received.until(Decoded)
-        kill(engine.pid)
-        assert [received.until(Failed).kind for _ in range(3)] == ["EngineDied"] * 3
-        engine.submit(CountTokens("a", "b"))
-        assert received.until(Failed).message == "No model is loaded."
-        engine.submit(ask())
-        received.until(Finished)
-        assert received.is_silent()
-
-
-def test_a_worker_that_dies_while_idle_is_replaced_in_silence(setup: EngineArgs) -> None:
-    with running(load=setup) as (engine, received):
-        kill(engine.pid)
-        wait_until_gone(engine.pid)
-        engine.submit(ask())
-        received.until(Loading)
-        received.until(Ready)
-        assert received.until(Finished).stop is Stop.LENGTH
-
-
-def test_a_reload_that_fails_is_how_the_request_ends(setup: EngineArgs, tmp_path: Path) -> None:
-    path = tmp_path / "model.gguf"
-    path.write_bytes(setup.target.read_bytes())
-    with running() as (engine, received):
-        engine.submit(EngineArgs(path, threads=1))
-        received.until(Ready)
-        kill(engine.pid)
-        path.unlink()
-        for _ in range(2):
-            engine.submit(ask())
-            assert str(path) in received.until(Failed).message
-            time.sleep(0.2)
-            assert received.is_silent()  # it is not tried forever
-        path.write_bytes(setup.target.read_bytes())
-        engine.submit(ask())
-        received.until(Finished)
-        assert received.is_silent()
-
-
 def test_a_native_abort_while_loading_names_file_and_signal(setup: EngineArgs) -> None:
     with running(f"{FAKES}.aborting") as (engine, received):
         engine.submit(setup)
         message = received.until(Failed).message
         assert setup.target.name in message
         assert "SIGABRT" in message
-        assert "GGML" not in message
         assert "llama-vocab.cpp:2544: GGML_ASSERT(id_to" in (cache_dir() / LOG).read_text()
-        assert "/build/" not in message
-        assert "specchat models check" in message
-
-
-def test_a_deadly_model_is_tried_seldom(monkeypatch: pytest.MonkeyPatch, setup: EngineArgs) -> None:
-    monkeypatch.setattr(engine_process, "monotonic", lambda: 0.0)  # the pauses do not pass
-    with running(f"{FAKES}.aborting") as (engine, received):
-        engine.submit(setup)
-        received.until(Failed)
-        engine.submit(ask())
-        assert "SIGABRT" in received.until(Failed).message
-        engine.submit(ask())
-        assert "2 times in a row" in received.until(Failed).message
-        monkeypatch.setenv("ABORTS", "never")
-        engine.submit(setup)  # who chooses a model does not wait
-        received.until(Ready)
-        engine.submit(ask())
-        received.until(Finished)
 
 
 def test_garbage_from_the_worker_ends_it_in_a_sentence(setup: EngineArgs) -> None:

@@ -118,17 +118,6 @@ def test_closing_ends_any_job(both: Both, setup: EngineArgs, slow: EngineArgs, a
     engine.cancel()
 
 
-def test_the_answer_is_that_of_an_engine_in_this_process(setup: EngineArgs) -> None:
-    answers = []
-    for where in (in_process, running):
-        with where(load=setup) as (engine, received):
-            engine.submit(ask(alternatives=2))
-            finished = received.until(Finished)
-        rounds = [event.tokens for event in received.of(Decoded)]
-        answers.append((finished.text, finished.token_ids, finished.stop, rounds))
-    assert answers[0] == answers[1]
-
-
 def test_a_job_too_long_or_with_a_number_too_large_for_a_pipe_fails_alone(
     setup: EngineArgs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

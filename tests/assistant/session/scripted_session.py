@@ -18,7 +18,7 @@ from assistant.tools.toolbox import Toolbox, ToolSet
 from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
 
 NO_FIGURES = Stats("ars")
-MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 1, 512, 300, 0.0)
+MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 512)
 READ = ToolCall("disk__read", '{"path": "sky.txt"}', "call_1")
 LIST = ToolCall("disk__list", "{}", "call_2")
 

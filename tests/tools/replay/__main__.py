@@ -17,11 +17,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, geometric_mean
 
+from assistant.decoding.lookahead.controller import Controller
+from assistant.decoding.lookahead.costs import Costs
 from assistant.engine.control import Control
 from models.drafts import find_draft, find_target
 from tests.tools.replay.questions import NEWCOMER, questions
 from tests.tools.replay.recording import FOLDER, answers, recorded
-from tests.tools.replay.replaying import MACHINES, Replayed, WarpedAnswer, controller_of, replayed
+from tests.tools.replay.replaying import MACHINES, Replayed, WarpedAnswer, replayed
 
 EXPECTED = FOLDER.with_name("rounds.json")
 HEAD = (
@@ -34,18 +36,15 @@ def decoded(
 ) -> Iterator[Replayed]:
     """Decode answers on a machine, one after another."""
     costs = MACHINES[machine]
-    controller = controller_of(costs)
+    controller = Controller(Costs(*costs))
     for text in texts:
         is_new = fresh or text.answer.question.kind == NEWCOMER
-        yield replayed(text, controller_of(costs) if is_new else controller, costs, control)
+        yield replayed(text, Controller(Costs(*costs)) if is_new else controller, costs, control)
 
 
-def rounds(texts: Sequence[WarpedAnswer]) -> dict[str, dict[str, str]]:
-    """Return the rounds of all answers, by machine and answer."""
-    return {
-        machine: {each.answer.question.name: each.notes for each in decoded(machine, texts)}
-        for machine in MACHINES
-    }
+def notes(machine: str, texts: Sequence[WarpedAnswer]) -> dict[str, str]:
+    """Return the rounds of all answers on a machine, by answer."""
+    return {each.answer.question.name: each.notes for each in decoded(machine, texts)}
 
 
 def table(replays: Callable[[str], Iterator[Replayed]]) -> Iterator[str]:
@@ -92,7 +91,8 @@ def main() -> None:
         if not given.names or answer.question.kind in given.names
     ]
     if given.what == "expect":
-        EXPECTED.write_text(json.dumps(rounds(texts), indent=0) + "\n")
+        expected = {machine: notes(machine, texts) for machine in MACHINES}
+        EXPECTED.write_text(json.dumps(expected, indent=0) + "\n")
         return
     control = Control("auto", given.lookahead)
     for line in table(lambda machine: decoded(machine, texts, given.fresh, control)):

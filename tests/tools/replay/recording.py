@@ -5,7 +5,7 @@ proposed in a replay, and by whatever plan, the same tokens follow. Of the draft
 along the answer and, from each place where it would propose another token, those after that token.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -50,20 +50,6 @@ class Question:
         return rule_of(Request((), seed=self.seed))
 
 
-class CutRows:
-    """Rows by a key, each with its most probable tokens."""
-
-    def __init__(self, ids: np.ndarray, logits: np.ndarray) -> None:
-        self.ids, self.logits = ids, logits
-
-    def dense(self, index: int, n_vocab: int) -> Logits:
-        """Return a row; the tokens that were cut off have minus infinity."""
-        row = np.full(n_vocab, -np.inf, np.float32)
-        known = self.ids[index] >= 0
-        row[self.ids[index][known]] = self.logits[index][known]
-        return row
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A recorded answer."""
@@ -72,16 +58,20 @@ class Answer:
     n_vocab: int
     prompt: list[int]
     tokens: list[int]
-    target: CutRows  # one for each token
-    draft: CutRows  # one for each token
-    off: CutRows  # up to `OFF` for each place where the draft proposes something else
+    target: list[Row]  # logits, one row for each token
+    draft: list[Row]  # one for each token
+    off: list[Row]  # up to `OFF` for each place where the draft proposes something else
     off_places: list[int]  # where each of them is after, ascending
 
     def save(self, path: Path) -> None:
         """Write it to a compressed file."""
-        rows = {"target": self.target, "draft": self.draft, "off": self.off}
-        arrays: dict[str, Any] = {f"{name}_ids": each.ids for name, each in rows.items()}
-        arrays |= {f"{name}_logits": each.logits for name, each in rows.items()}
+        arrays: dict[str, Any] = {}
+        for name, rows in (("target", self.target), ("draft", self.draft), ("off", self.off)):
+            shape = len(rows), max((len(row.ids) for row in rows), default=0)
+            ids, logits = np.full(shape, -1, np.int32), np.full(shape, -np.inf, np.float16)
+            for i, row in enumerate(rows):
+                ids[i, : len(row.ids)], logits[i, : len(row.ids)] = row.ids, row.probs
+            arrays |= {f"{name}_ids": ids, f"{name}_logits": logits}
         np.savez_compressed(
             path,
             question=np.array(list(asdict(self.question).values()), dtype=str),
@@ -99,7 +89,10 @@ def loaded(path: Path) -> Answer:
         name, kind, text, temperature, seed, length = file["question"].tolist()
         question = Question(name, kind, text, float(temperature), int(seed), int(length))
         target, draft, off = (
-            CutRows(file[f"{name}_ids"], file[f"{name}_logits"].astype(np.float32))
+            [
+                Row(ids[ids >= 0], logits[ids >= 0])
+                for ids, logits in zip(file[f"{name}_ids"], file[f"{name}_logits"], strict=True)
+            ]
             for name in ("target", "draft", "off")
         )
         prompt, tokens, off_places = (
@@ -109,45 +102,16 @@ def loaded(path: Path) -> Answer:
         return Answer(question, n_vocab, prompt, tokens, target, draft, off, off_places)
 
 
+def dense(row: Row, n_vocab: int) -> Logits:
+    """Return all logits of a row; the tokens that were cut off have minus infinity."""
+    logits = np.full(n_vocab, -np.inf, np.float32)
+    logits[row.ids] = row.probs
+    return logits
+
+
 def answers() -> Iterator[Answer]:
     """Yield all recorded answers."""
     yield from (loaded(path) for path in sorted(FOLDER.glob("*.npz")))
-
-
-class Recorder:
-    """Cuts rows, and draws from what is left of them."""
-
-    def __init__(self, question: Question) -> None:
-        self._question, self._rule = question, question.rule
-        self._kept = question.sampling.top_k if question.temperature else 2
-        self._ids, self._logits = list[np.ndarray](), list[np.ndarray]()
-
-    def add(self, row: Row) -> None:
-        """Take the logits of a row's tokens."""
-        self._ids.append(row.ids.astype(np.int32))
-        self._logits.append(row.probs.astype(np.float16))
-
-    def top(self, logits: Logits) -> Row:
-        """Return the best tokens of a row, with their logits less the highest."""
-        ids = highest(logits, self._kept)
-        ids = ids[logits[ids] > -np.inf]
-        return Row(ids, (logits[ids] - logits.max()).astype(np.float64))
-
-    def drawn(self, n_vocab: int, context: list[int]) -> int:
-        """Return the token that is drawn from the last row, after a context."""
-        last = CutRows(self._ids[-1][None], self._logits[-1][None]).dense(0, n_vocab)
-        row = warp(last.astype(np.float32), self._question.sampling, context)
-        return self._rule.draw(row, len(context))
-
-    @property
-    def rows(self) -> CutRows:
-        """All rows that were taken."""
-        width = self._kept
-        ids = np.full((len(self._ids), width), -1, np.int32)
-        logits = np.full((len(self._ids), width), -np.inf, np.float16)
-        for i, row in enumerate(self._ids):
-            ids[i, : len(row)], logits[i, : len(row)] = row, self._logits[i]
-        return CutRows(ids, logits)
 
 
 def recorded(question: Question, target: Path, draft: Path) -> Answer:
@@ -157,25 +121,33 @@ def recorded(question: Question, target: Path, draft: Path) -> Answer:
         assistant, _ = load(setup, Control(), lambda event: None, opened)
         prompt = assistant.chat.encode([Message("user", question.text)])
         n_vocab, stops = assistant.target.n_vocab, assistant.vocab.stop_tokens
-        along, tokens = Recorder(question), list[int]()
+        kept = question.sampling.top_k if question.temperature else 2
+
+        def cut(logits: Logits, history: Sequence[int] = ()) -> Row:
+            ids = highest(logits, kept)
+            ids = ids[logits[ids] > -np.inf]
+            return Row(ids, (logits[ids] - logits.max()).astype(np.float16))
+
+        def drawn(row: Row, context: list[int]) -> int:
+            warped = warp(dense(row, n_vocab), question.sampling, context)
+            return question.rule.draw(warped, len(context))
+
+        rows, tokens = list[Row](), list[int]()
         while len(tokens) < question.length and not stops.intersection(tokens[-1:]):
             context = [*prompt, *tokens]
-            along.add(along.top(assistant.target.logits(context)[0]))
-            tokens.append(along.drawn(n_vocab, context))
-        source, guesses, off = assistant.sources[MODEL], Recorder(question), Recorder(question)
-        off_places = list[int]()
+            rows.append(cut(assistant.target.logits(context)[0]))
+            tokens.append(drawn(rows[-1], context))
+        source, guesses, off, off_places = assistant.sources[MODEL], list[Row](), list[Row](), []
         source.read(prompt)
         for place, token in enumerate(tokens):
             context = [*prompt, *tokens[:place]]
-            guesses.add(source.row(context, lambda logits, history: guesses.top(logits))[0])
-            guess = guesses.drawn(n_vocab, context)
+            guesses.append(source.row(context, cut)[0])
+            guess = drawn(guesses[-1], context)
             if guess == token:
                 continue
             for _ in range(min(OFF, len(tokens) - place - 1)):
                 context.append(guess)
-                off.add(source.row(context, lambda logits, history: off.top(logits))[0])
-                guess = off.drawn(n_vocab, context)
+                off.append(source.row(context, cut)[0])
+                guess = drawn(off[-1], context)
                 off_places.append(place)
-        return Answer(
-            question, n_vocab, prompt, tokens, along.rows, guesses.rows, off.rows, off_places
-        )
+        return Answer(question, n_vocab, prompt, tokens, rows, guesses, off, off_places)

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.controller import Controller
-from assistant.decoding.lookahead.costs import Costs, Curve
+from assistant.decoding.lookahead.costs import Curve
 from assistant.decoding.loops import Round
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Cascade
@@ -22,10 +21,11 @@ from assistant.engine.control import Control
 from assistant.engine.rounds import PlannedRound, Rounds
 from assistant.engine.sources.ngram import NgramSource, opened
 from assistant.engine.sources.ngram_store import BUNDLED
+from assistant.lab.prove.proof import as_it_is
 from models import catalog
 from models.base import common_prefix
 from tests.assistant.engine.simulated_model import SimulatedModel
-from tests.tools.replay.recording import OFF, Answer, CutRows
+from tests.tools.replay.recording import OFF, Answer, dense
 
 Seconds = Mapping[int, float]  # of an evaluation, by its tokens
 HERE = {1: 0.033, 2: 0.040, 3: 0.049, 4: 0.059, 5: 0.064, 8: 0.098, 16: 0.165, 32: 0.325}
@@ -103,9 +103,9 @@ class WarpedAnswer:
             self._warped, (answer.target, answer.draft, answer.off)
         )
 
-    def _warped(self, rows: CutRows) -> list[Row]:
+    def _warped(self, rows: Sequence[Row]) -> list[Row]:
         sampling, n_vocab = self.answer.question.sampling, self.answer.n_vocab
-        return [warp(rows.dense(i, n_vocab), sampling, ()) for i in range(len(rows.ids))]
+        return [warp(dense(row, n_vocab), sampling, ()) for row in rows]
 
     def _place(self, tokens: Sequence[int]) -> int:
         return min(len(tokens) - len(self.answer.prompt), len(self.answer.tokens) - 1)
@@ -157,13 +157,6 @@ def _noted(round_: Round) -> str:
     return "".join(each.source[0] for each in proposals) + str(round_.accepted)
 
 
-def controller_of(
-    costs: tuple[Seconds, Seconds], acceptance: Acceptance | None = None
-) -> Controller:
-    """Return a controller that knows what a machine takes."""
-    return Controller(Costs(*costs), acceptance)
-
-
 def replayed(
     warped: WarpedAnswer, controller: Controller | None, costs: tuple[Seconds, Seconds],
     control: Control | None = None,
@@ -178,7 +171,6 @@ def replayed(
     tables = opened(BUNDLED / f"{catalog.DEFAULT.target.vocabulary}.ngrams")
     sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, tables)
     drafter = Cascade(*sources, ReplaySource(draft, warped.draft))
-    as_it_is: Any = lambda row, history: row  # noqa: E731
     rounds = Rounds(
         target, tokens, drafter, answer.question.rule, as_it_is,
         control or Control("auto"), controller,

@@ -137,7 +137,7 @@ async def test_g_shows_the_wrong_guesses_of_one_answer_and_ctrl_g_those_of_all(p
 
 
 def test_a_loaded_file_of_no_store_is_listed_as_target(bare_machine: Path, target: Path) -> None:
-    info = ModelInfo("target", target.stem, target, 1, 512, 259, 0.1)
+    info = ModelInfo("target", target.stem, target, 512)
     stock = ModelInventory(Settings(n_ctx=512), Ready(info, None, None))
     assert [model.path for model in stock.scan()] == [target]
     assert stock.target() is not None

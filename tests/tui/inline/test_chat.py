@@ -21,7 +21,7 @@ from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 
 LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
-READY = Ready(ModelInfo("target", "t", Path("t"), 1, 2000, 9, 0.1), None, None)
+READY = Ready(ModelInfo("target", "t", Path("t"), 2000), None, None)
 PASSAGE = Attachment("notes/air.md", "Zeppelins are moored in Lima.", 1, 1, 1)
 
 

@@ -95,8 +95,8 @@ async def browse(
 
 def loaded(target: Path, draft: Path | None = None) -> Ready:
     """What the engine says when these files are loaded."""
-    about = ModelInfo("target", target.stem, target, 1, 512, 259, 0.1)
-    other = ModelInfo("draft", draft.stem, draft, 1, 512, 259, 0.1) if draft else None
+    about = ModelInfo("target", target.stem, target, 512)
+    other = ModelInfo("draft", draft.stem, draft, 512) if draft else None
     return Ready(about, other, None)
 
 

@@ -50,9 +50,8 @@ EVALUATION_S = (0.060, 0.095)
 
 def ready(drafting: bool) -> Ready:
     """What is loaded."""
-    figures = 10**9, 4096, 151_936, 1.0
-    target = ModelInfo("target", "Qwen2.5 Coder 1.5B", Path("target.gguf"), *figures)
-    draft = ModelInfo("draft", "Qwen2.5 Coder 0.5B", Path("draft.gguf"), *figures)
+    target = ModelInfo("target", "Qwen2.5 Coder 1.5B", Path("target.gguf"), 4096)
+    draft = ModelInfo("draft", "Qwen2.5 Coder 0.5B", Path("draft.gguf"), 4096)
     return Ready(target, draft if drafting else None, None)
 
 

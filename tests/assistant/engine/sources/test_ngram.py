@@ -68,12 +68,6 @@ def test_counts_that_do_not_fit_stay_at_the_largest():
     assert tables.find([1, 1]) == (1, 0xFFFF, 99)
 
 
-def test_a_file_is_read_where_it_lies(tmp_path):
-    path = tmp_path / "tables"
-    path.write_bytes(build_tables([[1, 2, 3]] * 4))
-    assert opened(path).find([1, 2]) == (3, 4, 100)
-
-
 def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
     whole = build_tables([[1, 2, 3]] * 4)
     path = tmp_path / "tables"

@@ -1,13 +1,9 @@
-"""A worker that aborts as llama.cpp does, unless ABORTS is `never`."""
+"""A worker that aborts as llama.cpp does."""
 
 import os
 import resource
 import sys
 
-from assistant.process.worker import chat, main
-
-if os.environ.get("ABORTS") == "never":
-    main(chat)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 os.read(0, 1)
 sys.stderr.write("load: noise\n" * 2000)
