@@ -130,12 +130,12 @@ class ActiveBranch:
     def stream(self, record: StoredMessage, trace: Trace) -> None:
         """Store an answer that is under way, on any thread; StorageError if that fails."""
         if self.writes and self.store is not None:
-            self.store.stream(record.id, record.content, trace, record.thought)
+            self.store.update(record, trace)
 
     def end_message(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
         """Save how an answer or a call ended; return it as it is stored."""
         self._traces[ended.id] = trace
-        record = self._saved(lambda store: store.end(ended, trace), ended)
+        record = self._saved(lambda store: store.update(ended, trace), ended)
         self.records = tuple(record if shown.id == record.id else shown for shown in self.records)
         return record
 

@@ -10,6 +10,7 @@ from assistant.store.values import Attachment
 from models.errors import StorageError, UsageError
 from tests.answer_stats import BOTH, FIRST, MORE
 from tests.assistant.session.scripted_session import MODEL, ScriptedSession
+from tests.stored import stream
 
 
 @pytest.fixture
@@ -181,13 +182,15 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     assert stage.requests[-1].messages[-1].content == "Be"
     assert chats[1].path(1)[-1].state == "streaming"  # no other program continues it
     await stage.decode("cause.")
+    stage.session.responses.save()
+    assert chats[1].path(1)[-1].token_ids == ()  # the first part's are not those of all the text
     await stage.finish("cause.", stats=MORE)
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     assert stage.session.branch.leaf.stats == BOTH  # the figures of both parts
     assert "".join(step.text for step in stage.store.trace(cut.id)) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.session.continue_from(stage.session.branch.records[0])
-    chats[1].stream(cut.id, "Because. And", ())
+    stream(chats[1], cut.id, "Because. And")
     with pytest.raises(UsageError, match="Another specchat has continued it"):
         stage.session.continue_from(stage.session.branch.leaf)
 

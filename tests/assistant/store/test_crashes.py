@@ -13,6 +13,7 @@ from assistant.store.values import INTERRUPTED
 from tests import ROOT
 from tests.assistant.store.conversations import answering, integrity, opened
 from tests.patience import ALL
+from tests.stored import stream
 
 KILLS = int(os.environ.get("SPECCHAT_KILLS", "12" if ALL else "6"))
 
@@ -64,10 +65,10 @@ def test_nothing_that_was_acknowledged_is_lost_by_kills(path):
 def test_an_answer_that_streams_elsewhere_is_left_alone_until_its_program_dies(path):
     living = opened(path)
     conversation, answer = answering(living)
-    living.stream(answer.id, "so far", ())
+    stream(living, answer.id, "so far")
     other = opened(path)
     assert other.path(conversation)[-1].state == "streaming"
-    living.stream(answer.id, "so far so good", ())
+    stream(living, answer.id, "so far so good")
     other.close()
     living.close()  # dies with the answer unfinished
     other = opened(path)

@@ -14,7 +14,7 @@ from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED, Attachment
 from models.errors import StorageError
 from tests.assistant.store.conversations import STATS, answering, contents, opened, talk, trace
-from tests.stored import ask, begin, end
+from tests.stored import ask, begin, end, stream
 from tui.safe import safe
 
 HOSTILE = "\x1b]52;c;AAAA\x07\x9b31m\u202eevil\u2066\x7f\x00\u2028end 𝒳 é"
@@ -93,7 +93,7 @@ def test_several_conversations_may_follow_one_another(store):
 
 def test_an_answer_that_streamed_when_it_was_exported_is_imported_as_interrupted(store):
     conversation, answer = answering(store)
-    store.stream(answer.id, "so far", ())
+    stream(store, answer.id, "so far")
     (whole,) = read_json_lines(json_lines(store.whole(conversation)))
     other = opened()
     last = other.path(added(other, whole))[-1]

@@ -11,7 +11,7 @@ from assistant.store.values import Attachment, title_from
 from models.errors import StorageError
 from tests.assistant.store import conversations
 from tests.assistant.store.conversations import answering, contents, opened, step, talk, trace
-from tests.stored import ask, end
+from tests.stored import ask, end, stream
 
 
 def test_questions_and_answers_are_there_after_closing(path):
@@ -30,7 +30,7 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
     assert (answer.state, answer.content, answer.model) == ("streaming", "", "tiny")
     rounds = trace(9)
     for size in (2, 2, 5):
-        store.stream(answer.id, "word" * size, rounds[:size])
+        stream(store, answer.id, "word" * size, rounds[:size])
         last = store.path(conversation)[-1]
         assert (last.content, last.state) == ("word" * size, "streaming")
         assert store.trace(answer.id) == rounds[:size]
@@ -41,9 +41,9 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
 
 def test_a_trace_that_differs_from_what_was_streamed_replaces_it(store):
     _, answer = answering(store)
-    store.stream(answer.id, "a", trace(3))
+    stream(store, answer.id, "a", trace(3))
     other = (step(100), step(101))
-    store.stream(answer.id, "b", other)
+    stream(store, answer.id, "b", other)
     assert store.trace(answer.id) == other
 
 
@@ -52,7 +52,7 @@ def test_a_stopped_answer_can_go_on(path):
     conversation, (_, ended) = talk(store, "Hi")
     store.close()
     store = opened(path)
-    store.stream(ended.id, "Answer to Hi and", trace(3))
+    stream(store, ended.id, "Answer to Hi and", trace(3))
     assert store.path(conversation)[-1].state == "streaming"
     end(store, ended.id, "Answer to Hi and bye", trace(4))
     assert store.trace(ended.id) == trace(4)
@@ -88,7 +88,7 @@ def test_a_message_follows_only_one_of_its_own_conversation_and_what_is_missing_
         with pytest.raises(StorageError, match="no message 5"):
             look(5)
     with pytest.raises(StorageError, match="no message 5"):
-        store.stream(5, "", ())
+        stream(store, 5, "")
     with pytest.raises(StorageError, match="no message 5"):
         end(store, 5, "")
 

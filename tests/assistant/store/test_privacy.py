@@ -9,7 +9,7 @@ from assistant.store.store import Store
 from assistant.store.values import TOOLS_OF, unsent
 from models.errors import StorageError
 from tests.assistant.store.conversations import opened, talk, trace
-from tests.stored import end
+from tests.stored import end, stream
 
 SECRET = "xylophone-canary"
 
@@ -37,7 +37,7 @@ def test_a_conversation_deleted_for_good_is_in_no_file(path):
         talk(store, f"harmless {number} " + "filler " * 200)
     conversation, records = talk(store, f"Look: {SECRET}", "more")
     for size in range(1, 6):
-        store.stream(records[1].id, f"{SECRET} " * size * 300, trace(size))
+        stream(store, records[1].id, f"{SECRET} " * size * 300, trace(size))
     end(store, records[1].id, f"{SECRET} " * 10, trace(3))
     store.rename(conversation, SECRET)
     store.back_up()

@@ -6,7 +6,7 @@ from assistant.store.database import BUSY_MS  # before tests replace it
 from assistant.store.store import Store
 from models.errors import StorageError
 from tests.assistant.store.conversations import answering, contents, opened, talk
-from tests.stored import ask
+from tests.stored import ask, stream
 
 
 @pytest.fixture
@@ -50,4 +50,4 @@ def test_a_conversation_removed_for_good_is_said_to_be_gone_where_it_is_open(sto
     with pytest.raises(StorageError, match="deleted for good"):
         ask(neighbour, conversation, answer.id, "Still there?")
     with pytest.raises(StorageError, match="deleted for good"):
-        neighbour.stream(answer.id, "so far", ())
+        stream(neighbour, answer.id, "so far")
