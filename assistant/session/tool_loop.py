@@ -94,7 +94,7 @@ class ToolLoop:
             await self.tools.refresh()
         finally:
             self._emit(events.Preparing("", None))
-        for report in self.tools.toolbox.reports():
+        for report in self.tools.reports():
             failure = f"Tool server {report.name}: {report.reason}"
             if report.reason and failure not in self._warned:
                 self._warned.add(failure)

@@ -105,8 +105,7 @@ class InlineChat:
                     self.unsent.save()
                 for task in self._tasks:
                     task.cancel()
-                toolbox = self.session.tool_loop.tools.toolbox
-                await asyncio.gather(self._engine.close(), toolbox.close())
+                await asyncio.gather(self._engine.close(), self.session.tool_loop.tools.close())
         if self._error is not None:
             raise self._error
         return self._exit_code

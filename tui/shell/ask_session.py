@@ -88,7 +88,7 @@ class AskSession:
             writes=self._settings.save,
             folders=FolderRetriever(self._handle, lambda: self._settings),
         )
-        console.closing.append(self._session.tool_loop.tools.toolbox.close)
+        console.closing.append(self._session.tool_loop.tools.close)
 
         async def answer(sent: Sequence[Attachment]) -> None:
             console.stop_with(self._session.stop)

@@ -14,8 +14,15 @@ from assistant.session.events import ApprovalRequested, InputRestored, NotSaved,
 from assistant.session.tool_loop import Decision
 from assistant.stats import Stats
 from assistant.store.store import Store
-from assistant.tools.toolbox import Toolbox, ToolSet
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
+from assistant.tools.server import Server
+from assistant.tools.toolbox import ToolSet
+from assistant.tools.values import (
+    OfferedTool,
+    ServerReport,
+    ServerSettings,
+    ToolResult,
+    ToolSettings,
+)
 
 NO_FIGURES = Stats("ars")
 MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 1, 512, 300, 0.0)
@@ -27,39 +34,29 @@ def offered(name: str, read_only: bool = True) -> OfferedTool:
     return OfferedTool(Tool(name, f"It is {name}.", "{}"), "disk", read_only, f"of {name}")
 
 
-class Box(Toolbox):
-    """Two tools in memory; calls last until they are cancelled while it `holds`."""
+class Box(Server):
+    """A server of two tools in memory; calls last until they are cancelled while it `holds`."""
 
     def __init__(self) -> None:
-        super().__init__(ToolSettings())
+        super().__init__(ServerSettings("disk", "true"))
         self.tools = [offered("disk__read"), offered("disk__list", read_only=False)]
         self.called: list[str] = []
-        self.cancelled: list[str] = []
         self.result: ToolResult | None = None
         self.holds = False
-        self.problem = ""
 
     async def offered(self) -> tuple[OfferedTool, ...]:
         return tuple(self.tools)
 
-    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+    async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
         if allowed not in self.tools:
             return None
-        self.called.append(call.name)
-        try:
-            while self.holds:
-                await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            self.cancelled.append(call.name)
-            raise
-        return self.result or ToolResult(f"{call.name} returned")
+        self.called.append(allowed.tool.name)
+        if self.holds:
+            await asyncio.Event().wait()
+        return self.result or ToolResult(f"{allowed.tool.name} returned")
 
-    def reports(self) -> tuple[ServerReport, ...]:
-        failed = ServerReport("net", "failed", self.problem, (), "its last words")
-        disk = ServerReport("disk", "ready", "", tuple(self.tools), "")
-        return (disk, failed) if self.problem else (disk,)
-
-    async def close(self) -> None: ...
+    def report(self) -> ServerReport:
+        return ServerReport("disk", "ready", "", tuple(self.tools), "")
 
 
 @dataclass
@@ -80,7 +77,7 @@ class ScriptedSession:
         self.box = Box()
         folders = (Path("/"),) if self.with_tools else ()
         self.tools = ToolSet(ToolSettings(folders, self.rounds), names=self.names)
-        self.tools.toolbox = self.box
+        self.tools.servers = {"disk": self.box}
         self.session = ChatSession(
             self.events.append,
             self.do,
