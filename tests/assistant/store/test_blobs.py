@@ -29,11 +29,12 @@ STORED = json.loads(Path(__file__).with_name("blobs.json").read_text())
 
 
 def test_figures_and_attachments_are_read_as_they_were_stored() -> None:
-    assert messages.unpack_stats(bytes.fromhex(STORED["stats"])) == replace(STATS, engine="llama")
+    unpack, pack = messages.UNPACK, messages.PACK
+    assert unpack["stats"](bytes.fromhex(STORED["stats"])) == replace(STATS, engine="llama")
     packed = zlib.compress(bytes.fromhex(STORED["attachments"]))
-    assert messages.unpack_attachments(packed) == ATTACHMENTS
-    assert messages.unpack_attachments(messages.pack_attachments(ATTACHMENTS)) == ATTACHMENTS
-    assert messages.unpack_stats(messages.pack_stats(STATS)) == STATS
+    assert unpack["attachments"](packed) == ATTACHMENTS
+    assert unpack["attachments"](pack["attachments"](ATTACHMENTS)) == ATTACHMENTS
+    assert unpack["stats"](pack["stats"](STATS)) == STATS
 
 
 def test_how_an_answer_was_made_is_read_as_it_was_stored() -> None:
