@@ -35,14 +35,12 @@ class ActiveBranch:
         self, emit: Emit, store: "Store | None", system: Callable[[], str], writes: bool = True
     ) -> None:
         self._emit, self._new_system = emit, system
-        self.store, self._may_write = store, writes
+        self.store, self._may_write, self._failed = store, writes, False
         self.records: tuple[StoredMessage, ...] = ()
         """The messages, from the root to the leaf."""
         self._system: str | None = None  # None: there is no message yet
         self.conversation: int | None = None
         """Its number in the store; None before the first message, or if it is not saved."""
-        self.writes = store is not None and writes
-        """Whether messages are written to the store."""
         self._cut: int | None = None  # the end of the branch that `cut_before` left
         self._numbers = count(-1, -1)
         self._traces: dict[int, Trace] = {}  # of answers that are in memory alone
@@ -61,6 +59,11 @@ class ActiveBranch:
     def system(self) -> str:
         """The system prompt, which stays what it was when the conversation began."""
         return self._new_system() if self._system is None else self._system
+
+    @property
+    def writes(self) -> bool:
+        """Whether messages are written to the store."""
+        return self.store is not None and self._may_write and not self._failed
 
     @property
     def saves(self) -> bool:
@@ -157,25 +160,6 @@ class ActiveBranch:
             store.delete(number)
             self.conversation = None
 
-    def save_in(self, store: "Store") -> dict[int, StoredMessage]:
-        """Save this conversation in a store from now on; return its messages by old numbers.
-
-        They are not shown yet.
-        """
-        self.store, self.writes = store, True
-        moved: dict[int, StoredMessage] = {}
-        if not self.records:
-            return moved
-        self.conversation = self._create()
-        for record in self.records:
-            parent = moved[record.parent].id if record.parent in moved else None
-            new = self._numbered(replace(record, parent=parent))
-            if trace := self._traces.get(record.id):
-                new = self.end_message(new, trace)
-            moved[record.id] = new
-        self.records = tuple(moved.values())
-        return moved
-
     def _create(self) -> int | None:
         return self._saved(lambda store: store.create(system=self.system), None)
 
@@ -184,7 +168,7 @@ class ActiveBranch:
             try:
                 return save(self.store)
             except StorageError as error:
-                self.writes = False
+                self._failed = True
                 self._emit(NotSaved(str(error)))
         return otherwise
 
@@ -197,8 +181,7 @@ class ActiveBranch:
         if conversation is not None:
             store = self._required_store
             path, system = store.path(conversation), store.system(conversation)
-        self._system = system
-        self.writes = self.store is not None and self._may_write
+        self._system, self._failed = system, False
         self._show(path, conversation)
 
     def reopen(self) -> None:

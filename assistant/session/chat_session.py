@@ -101,16 +101,6 @@ class ChatSession:
         self.withdraw()
         self._emit(Warned(reason, "error"))
 
-    def save_in(self, store: "Store") -> None:
-        """Save the conversation in a store: its messages until now, and all that follow."""
-        moved = self.branch.save_in(store)
-        self.responses.renumber(moved)
-        self.tool_loop.renumber(moved)
-        if self._question is not None:
-            self._question = moved.get(self._question.id, self._question)
-        if moved:
-            self._on_branch_event(events.PathShown(self.branch.records))
-
     # Questions and answers
 
     def submit(

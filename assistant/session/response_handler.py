@@ -1,6 +1,5 @@
 """The answer under way: saved and shown as it comes, until its end."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from threading import Lock
 
@@ -107,11 +106,6 @@ class ResponseHandler:
         with self._streaming:
             if (answer := self.under_way) is not None:
                 self._branch.stream(answer.abandoned("streaming"), answer.trace)
-
-    def renumber(self, records: Mapping[int, StoredMessage]) -> None:
-        """Take over the new numbers of messages."""
-        if (answer := self.under_way) is not None:
-            answer.record = records.get(answer.record.id, answer.record)
 
     def handle(self, event: Event) -> None:
         """Handle an event of the engine."""

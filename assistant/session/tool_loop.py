@@ -1,7 +1,6 @@
 """The tool calls of answers: approved, run or refused, and saved with their results."""
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -198,11 +197,6 @@ class ToolLoop:
             return
         self._end(record, end, monotonic() - began)
         self.may_auto_run = end is not messages.WAS_STOPPED and branch.end == record.id
-
-    def renumber(self, records: Mapping[int, StoredMessage]) -> None:
-        """Take over the new numbers of messages."""
-        if self.running is not None:
-            self.running = records.get(self.running.id, self.running)
 
     def stop(self) -> None:
         """End the call under way."""

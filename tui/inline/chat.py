@@ -65,6 +65,7 @@ class InlineChat:
             self._handle,
             self._engine.do,
             self.start,
+            store,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
             make_request=lambda: replace(self.settings.request(), constraint=self.constraint),
             folders=FolderRetriever(self._handle, lambda: self.settings),
@@ -82,13 +83,12 @@ class InlineChat:
 
     async def run(self, prompt: _Prompt) -> int:
         """Chat until the user leaves; return the exit code. SpecchatError if no model is usable."""
-        self.prompt, store = prompt, self._store
-        self.session.save_in(store)
+        self.prompt = prompt
         # The prompt must not be in the first line of a screen: when all of it from there on is
         # cleared, tmux saves it in the scrollback.
         print(WELCOME, flush=True)
         self.apply(self.settings)
-        self.scrollback.note(store.warning or "")
+        self.scrollback.note(self._store.warning or "")
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self._fail(context.get("exception")))
         with signals_leave(self._leave):  # also while it is closed: another signal changes nothing

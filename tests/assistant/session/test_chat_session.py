@@ -4,7 +4,7 @@ import pytest
 
 from assistant.events import Decoded, Prepared, Stop, Warned
 from assistant.request import Request
-from assistant.session.events import Added, Changed, NeedsModel, PathShown
+from assistant.session.events import Added, Changed, NeedsModel
 from assistant.store.store import Store
 from assistant.store.values import Attachment
 from models.errors import StorageError, UsageError
@@ -266,22 +266,6 @@ async def test_a_full_disk_is_reported_while_another_conversation_is_shown():
     await stage.finish("Once", Stop.CANCELLED)
     await stage.answer("Yes.")
     assert (stage.contents, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
-
-
-async def test_a_conversation_begun_before_the_store_moves_there_in_mid_answer(chats):
-    stage = ScriptedSession(store=None)
-    await stage.ask("Why?", "Because.")
-    await stage.ask("And?")
-    await stage.decode("S")
-    stage.session.save_in(chats[0])
-    so_far = stage.session.responses.partial_of(stage.emitted(PathShown)[-1].path[-1])
-    (step,) = so_far.trace  # the store's record is the one that goes on
-    assert step.text == "S"
-    await stage.decode("o.")
-    await stage.finish("So.")
-    assert [each.content for each in chats[1].path(1)] == ["Why?", "Because.", "And?", "So."]
-    assert all(chats[1].trace(chats[1].path(1)[place].id) for place in (1, 3))
-    assert stage.requests[-1].stored is False
 
 
 async def test_the_next_request_is_known_before_it_is_sent_also_that_of_an_edited_question():

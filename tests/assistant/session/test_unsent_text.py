@@ -163,9 +163,19 @@ def test_a_text_typed_before_the_store_opens_follows_the_saved_one(store):
     before.unsent.save()
     typist.prompt.text = "tence"
     typist.unsent.save()  # nowhere
-    typist.path.save_in(store)
+    typist.path.store = store
     typist.unsent.load()
     assert typist.prompt.text == "half a sentence"
+
+
+async def test_a_question_that_is_sent_before_the_store_opens_waits_for_it(store):
+    typist = Typist(None)
+    typist.unsent.submit(Unsent("One"))
+    typist.unsent.submit_next()
+    assert (typist.path.records, typist.prompt.queued) == ((), (Unsent("One"),))
+    typist.path.store = store
+    typist.unsent.submit_next()
+    assert (store.path(1)[0].content, typist.prompt.queued) == ("One", ())
 
 
 def test_a_text_that_a_full_disk_does_not_take_stays_until_the_program_ends(store, asked):
