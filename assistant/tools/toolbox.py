@@ -13,7 +13,7 @@ from assistant.tools import values
 from assistant.tools.files import Files
 from assistant.tools.server import Server
 from assistant.tools.values import BUILT_IN, OfferedTool
-from models.errors import StorageError, UsageError
+from models.errors import StorageError, UsageError, raising
 from models.files.disk import JsonFile
 from models.files.places import data_dir
 
@@ -73,12 +73,10 @@ class Approvals:
             after = [*(other for other in before if other.tool != name), *approved]
             return {"always": after} if after != before else None
 
-        try:
+        what, advice = f"{self._path} cannot be written", " Approvals stay as they were."
+        with raising(StorageError, what, advice):
             self._file.set_aside()
             self._file.update(changed)
-        except OSError as error:
-            why = f"cannot be written ({error.strerror}). Approvals stay as they were."
-            raise StorageError(f"{self._path} {why}") from error
 
 
 def _always(stored: _Stored | None) -> list[_Approved]:
