@@ -1,12 +1,16 @@
+import json
 import random
 import sqlite3
+import zlib
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
-from assistant.store.messages import pack_trace, unpack_trace
+from assistant.events import Alternative, Origin, RejectedToken, Stats, Step, Tally, Token
+from assistant.store.messages import UNPACK, pack_trace, unpack_trace
 from assistant.store.values import Attachment, title_from
 from models.errors import StorageError
 from tests.assistant.store import conversations
@@ -183,3 +187,38 @@ def test_attachments_come_back_and_a_damaged_one_says_so(store, path):
         sql.execute("UPDATE message SET attachments = x'00'")
     (attachment,) = store.path(conversation)[0].attachments
     assert "damaged" in attachment.text
+
+
+# Blobs that earlier versions stored can be read.
+
+FIGURES = Stats(
+    "sps", 2, 6, 5, 3, 9, 4, 5, 0.5, 0.25, 2.0, {3: 2}, 0.5, 1.0, 0.0, (Tally(2, 1),),
+    {"model": Tally(5, 3)}, "tiny",
+)  # fmt: skip
+ATTACHMENTS = (Attachment("a.py", "x = 1"),)
+TOP = (Alternative(7, "Hi", 0.5),)
+STEPS = (
+    Step(
+        (
+            Token(7, "Hi", Origin.DRAFT, "model", 0.5, 0.25, 0, 0.125, TOP),
+            Token(8, "!", Origin.RESIDUAL, "model", 0.75, 0.5, 1),
+        ),
+        (RejectedToken(9, "?", "model", 1, 0.5, None, 0.9, 0.75),),
+    ),
+)
+STORED = json.loads(Path(__file__).with_name("blobs.json").read_text())
+"""What the first versions wrote, in hexadecimal digits."""
+
+
+def test_what_was_stored_is_read() -> None:
+    stored = {name: bytes.fromhex(digits) for name, digits in STORED.items()}
+    assert UNPACK["stats"](stored["stats"]) == replace(FIGURES, engine="llama")
+    assert UNPACK["attachments"](zlib.compress(stored["attachments"])) == ATTACHMENTS
+    assert unpack_trace(zlib.compress(stored["trace"])) == STEPS
+
+
+def test_the_parts_of_a_thought_are_stored() -> None:
+    (step,) = STEPS
+    thought = replace(step.tokens[0], part="thought"), replace(step.tokens[1], part="marker")
+    steps = (Step(thought, step.rejected),)
+    assert unpack_trace(pack_trace(steps)) == steps
