@@ -95,10 +95,9 @@ class ActiveBranch:
 
     def add_question(self, text: str, attachments: Sequence[Attachment]) -> StoredMessage:
         """Add and show a question, which creates a conversation if it is the first."""
-        if self._system is None:
-            self._system = self._new_system()
+        self._system = system = self.system
         if self.conversation is None:
-            self.conversation = self._create()
+            self.conversation = self._saved(lambda store: store.create(system=system), None)
         record = self._append(self.question(text, attachments))
         self._emit(Added(record))
         return record
@@ -116,14 +115,11 @@ class ActiveBranch:
         return self._append(replace(empty, tool_calls=tool_calls))
 
     def _append(self, record: StoredMessage) -> StoredMessage:
-        numbered = self._numbered(record)
-        self.records = (*self.records, numbered)
-        return numbered
-
-    def _numbered(self, record: StoredMessage) -> StoredMessage:
         number, conversation = next(self._numbers), self.conversation or 0
         unsaved = replace(record, id=number, siblings=(number,))
-        return self._saved(lambda store: store.append(conversation, record), unsaved)
+        numbered = self._saved(lambda store: store.append(conversation, record), unsaved)
+        self.records = (*self.records, numbered)
+        return numbered
 
     def claim(self, answer: StoredMessage, trace: Trace) -> None:
         """Mark an answer as continued here, so that no other program continues it."""
@@ -159,9 +155,6 @@ class ActiveBranch:
         if number is not None and not store.tree(number):
             store.delete(number)
             self.conversation = None
-
-    def _create(self) -> int | None:
-        return self._saved(lambda store: store.create(system=self.system), None)
 
     def _saved(self, save: "Callable[[Store], Result]", otherwise: Result) -> Result:
         if self.writes and self.store is not None:

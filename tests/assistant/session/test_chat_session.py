@@ -256,18 +256,6 @@ async def test_a_conversation_that_cannot_be_saved_continues_in_memory(chats, wh
             stage.session.branch.fork(stage.session.branch.leaf)
 
 
-async def test_a_full_disk_is_reported_while_another_conversation_is_shown():
-    stage = ScriptedSession()
-    await stage.ask("Long story")
-    await stage.decode("Once")
-    stage.session.open(None)
-    fill_up(stage)
-    stage.session.submit("Meanwhile")  # continues as values, where the long story has no place
-    await stage.finish("Once", Stop.CANCELLED)
-    await stage.answer("Yes.")
-    assert (stage.contents, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
-
-
 async def test_the_next_request_is_known_before_it_is_sent_also_that_of_an_edited_question():
     stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
