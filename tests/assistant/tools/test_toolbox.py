@@ -14,6 +14,7 @@ import pytest
 
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ServerSettings, ToolSettings
+from tests.assistant.tools.odd_server import Server
 from tests.assistant.tools.toolboxes import call, odd, opened, report
 
 
@@ -98,20 +99,10 @@ class Web(BaseHTTPRequestHandler):
             self.answer(message)
 
     def answer(self, message):
-        results = {
-            "initialize": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "web", "version": "1"},
-            },
-            "tools/list": {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]},
-        }
-        known = {"result": results.get(message["method"])}
-        reply = f"You sent {self.headers['Authorization']}"
-        error = {"error": {"code": -32601, "message": reply}}
-        response = {"jsonrpc": "2.0", "id": message.get("id")} | (
-            known if known["result"] else error
-        )
+        refusal = {"code": -32601, "message": f"You sent {self.headers['Authorization']}"}
+        calls = message["method"] == "tools/call"
+        reply = {"error": refusal} if calls else Server("").reply(message)
+        response = {"jsonrpc": "2.0", "id": message.get("id"), **(reply or {})}
         content = json.dumps(response).encode() if "id" in message else b""
         content += b" " * (2_000_000 * (self.what == "huge"))
         self.send_response(200 if content else 202)
