@@ -51,18 +51,6 @@ def test_a_trace_that_differs_from_what_was_streamed_replaces_it(store):
     assert store.trace(answer.id) == other
 
 
-def test_a_stopped_answer_can_go_on(path):
-    store = opened(path)
-    conversation, (_, ended) = talk(store, "Hi")
-    store.close()
-    store = opened(path)
-    stream(store, ended.id, "Answer to Hi and", trace(3))
-    assert store.path(conversation)[-1].state == "streaming"
-    end(store, ended.id, "Answer to Hi and bye", trace(4))
-    assert store.trace(ended.id) == trace(4)
-    assert [each.id for each in store.summaries("bye")] == [conversation]
-
-
 @pytest.mark.parametrize("text", ["", "\0", "a\0b", "\x1b]0;x\x07", "\ud800 half", "𝒳" * 1000])
 def test_any_text_can_be_kept(store, text):
     conversation, records = talk(store, text)
