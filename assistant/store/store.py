@@ -96,8 +96,8 @@ class Store:
 
     def create(self, title: str = "", system: str = "") -> int:
         """Create a conversation; without a title, it is named after its first message."""
-        title = " ".join(title.split())
-        whole = conversations.conversation_from((), title, bool(title), system, {})
+        title, now = " ".join(title.split()), time.time()
+        whole = FullConversation(title, bool(title), system, now, now, False, None, (), {})
         return self._database.write(lambda sql: conversations.insert_conversation(sql, whole))
 
     def newest(self) -> int | None:
