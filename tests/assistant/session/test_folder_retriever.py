@@ -57,14 +57,16 @@ async def read(made: ScriptedSession, *names: str) -> None:
 async def ask(made: ScriptedSession, text: str, *attachments: Attachment, count: int = 1) -> str:
     """Ask, wait until the engine is asked, and return what it reads as the question."""
     made.session.submit(text, attachments)
-    await asyncio.wait_for(_until(lambda: len(made.requests) >= count), WAIT_S)
+    return await requested(made, count)
+
+
+async def requested(made: ScriptedSession, count: int) -> str:
+    """Wait until the engine is asked that often; return what it reads as the question."""
+    async with asyncio.timeout(WAIT_S):
+        while len(made.requests) < count:
+            await asyncio.sleep(0.01)
     await made.rest()
     return made.requests[-1].messages[-1].content
-
-
-async def _until(condition) -> None:
-    while not condition():
-        await asyncio.sleep(0.01)
 
 
 async def test_passages_that_fit_stand_before_the_question_with_their_path() -> None:
@@ -103,9 +105,7 @@ async def test_another_answer_is_to_the_same_passages(notes: Path) -> None:
     (notes / "air.md").unlink()
     await read(made)
     made.session.answer_again(made.session.branch.records[-1])
-    await asyncio.wait_for(_until(lambda: len(made.requests) == 2), WAIT_S)
-    await made.rest()
-    assert made.requests[-1].messages[-1].content == content
+    assert await requested(made, 2) == content
 
 
 async def test_a_question_without_a_fitting_passage_is_noted() -> None:
@@ -175,9 +175,7 @@ async def test_a_question_waits_for_its_folder_and_can_be_replaced(is_read: asyn
     await made.answer("Because.")
     made.session.submit("Where are zeppelins moored?", [NOTES])
     is_read.set()
-    await asyncio.wait_for(_until(lambda: len(made.requests) == 2), WAIT_S)
-    await made.rest()
-    assert BIRDS.strip() in made.requests[1].messages[-1].content
+    assert BIRDS.strip() in await requested(made, 2)
     assert made.notes == []
 
 
