@@ -26,7 +26,8 @@ class _Approved(Struct, forbid_unknown_fields=True, omit_defaults=True):
     server: str = ""  # which earlier versions wrote
 
 
-_Stored = dict[Literal["always"], list[_Approved]]
+class _Stored(Struct, forbid_unknown_fields=True):
+    always: list[_Approved] = []
 
 
 class Approvals:
@@ -46,7 +47,8 @@ class Approvals:
         if (conversation, tool) in self._here:
             return "conversation"
         key = (tool.tool.name, tool.fingerprint)
-        known = {(approved.tool, approved.fingerprint) for approved in _always(self._file.read())}
+        stored = self._file.read() or _Stored()
+        known = {(approved.tool, approved.fingerprint) for approved in stored.always}
         return "always" if key in known else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int | None) -> None:
@@ -69,18 +71,14 @@ class Approvals:
         """Replace the stored approvals of a tool; a damaged file is set aside."""
 
         def changed(stored: _Stored | None) -> _Stored | None:
-            before = _always(stored)
+            before = stored.always if stored else []
             after = [*(other for other in before if other.tool != name), *approved]
-            return {"always": after} if after != before else None
+            return _Stored(after) if after != before else None
 
         what, advice = f"{self._path} cannot be written", " Approvals stay as they were."
         with raising(StorageError, what, advice):
             self._file.set_aside()
             self._file.update(changed)
-
-
-def _always(stored: _Stored | None) -> list[_Approved]:
-    return (stored or {}).get("always", [])
 
 
 class ToolSet:

@@ -34,9 +34,8 @@ class Autosave:
     def start(self, store: Store) -> None:
         """Save everything in `store` from now on, and restore the state of the last session."""
         session, view, prompt = self._session, self._widgets.conversation, self._widgets.prompt
-        early, prompt.queued = prompt.queued, ()  # what was sent until now
-        session.branch.store = store
-        edited, typed = None, bool(prompt.text)
+        edited, early, typed = None, prompt.queued, bool(prompt.text)  # early: sent until now
+        session.branch.store, prompt.queued = store, ()
         try:
             prompt.history.load(store.prompts())
             view.question_count += len(prompt.history.entries)

@@ -198,7 +198,7 @@ STORED = json.loads(Path(__file__).with_name("blobs.json").read_text())
 """What the first versions wrote, in hexadecimal digits."""
 
 
-def test_what_was_stored_is_read() -> None:
+def test_values_that_the_first_versions_stored_are_read() -> None:
     stored = {name: bytes.fromhex(digits) for name, digits in STORED.items()}
     assert UNPACK["stats"](stored["stats"]) == replace(FIGURES, engine="llama")
     assert UNPACK["attachments"](zlib.compress(stored["attachments"])) == ATTACHMENTS
