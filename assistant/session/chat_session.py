@@ -40,7 +40,7 @@ class ChatSession:
         answers_at_limit: whether a model that has used up its rounds of tools must then answer in
             words; otherwise the user is asked whether to continue.
         writes: whether messages are written to the store, or only read from it.
-        folders: are searched for each question; None has none.
+        folders: are searched for each question.
     """
 
     def __init__(
@@ -53,7 +53,8 @@ class ChatSession:
         make_request: Callable[[], Request] = lambda: Request(()),
         answers_at_limit: bool = False,
         writes: bool = True,
-        folders: "FolderRetriever | None" = None,
+        *,
+        folders: "FolderRetriever",
     ) -> None:
 
         def system() -> str:
@@ -122,7 +123,7 @@ class ChatSession:
 
     def read_folders(self, attachments: Iterable[Attachment], asked: bool = False) -> None:
         """Start to read the folders of a question, of which some may have changed."""
-        if self.folders is not None and (stale := self.folders.claim_stale(attachments, asked)):
+        if stale := self.folders.claim_stale(attachments, asked):
             self._start(self.folders.read(stale))
 
     def answer(self) -> None:
@@ -205,8 +206,7 @@ class ChatSession:
                     return
                 answer, is_due = self._next, partial(self._is_due, self._next)
                 await self.tool_loop.refresh_tools()
-                if self.folders is not None:
-                    await self.folders.look_up(self.branch, self.requests.model, is_due)
+                await self.folders.look_up(self.branch, self.requests.model, is_due)
                 if is_due():  # it was not withdrawn meanwhile
                     self._next = self._question = None
                     await answer()

@@ -254,7 +254,7 @@ class ChatController:
         records, attached = session.branch.records, prompt.attachments
         is_new = not (records or attached)
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the most likely prompt
-        if text and session.folders:
+        if text:
             question = session.branch.question(text, attached)
             attached, _ = await session.folders.find(question, records, ready.target)
         request = session.requests.next(text, attached, self.unsent.replaced)

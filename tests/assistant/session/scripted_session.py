@@ -11,7 +11,9 @@ from assistant.request import Request, Tool, ToolCall
 from assistant.service import EventStream
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import ApprovalRequested, InputRestored, NotSaved, SessionEvent
+from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.tool_loop import Decision
+from assistant.settings.settings import Settings
 from assistant.stats import Stats
 from assistant.store.store import Store
 from assistant.tools.server import Server
@@ -68,6 +70,7 @@ class ScriptedSession:
     answers_at_limit: bool = False
     with_tools: bool = False
     names: tuple[str, ...] = ()
+    settings: Settings = field(default_factory=Settings)
     make_request: Callable[[], Request] = lambda: Request(())
     events: list[Any] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
@@ -86,6 +89,7 @@ class ScriptedSession:
             self.tools,
             self.make_request,
             answers_at_limit=self.answers_at_limit,
+            folders=FolderRetriever(self.events.append, lambda: self.settings),
         )
         self.session.ready(MODEL)
 

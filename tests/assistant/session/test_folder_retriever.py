@@ -14,7 +14,6 @@ from assistant.passages import folder_index
 from assistant.passages.folder_index import IndexProgress
 from assistant.session import folder_retriever
 from assistant.session.events import Changed, Preparing
-from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import CITING
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
@@ -43,14 +42,12 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stage(settings: Settings | None = None, n_ctx: int = MODEL.n_ctx) -> ScriptedSession:
-    made = ScriptedSession()
+    made = ScriptedSession(settings=settings or Settings())
     made.session.ready(replace(MODEL, n_ctx=n_ctx))
-    made.session.folders = FolderRetriever(made.events.append, lambda: settings or Settings())
     return made
 
 
 async def read(made: ScriptedSession, *names: str) -> None:
-    assert made.session.folders is not None
     await made.session.folders.read(names or ("notes/",))
 
 
@@ -251,7 +248,6 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
     made, model = stage(Settings(about_seconds=4)), tmp_path / "tiny.gguf"
     model.write_bytes(b"")
     await read(made)
-    assert made.session.folders is not None
     info = replace(MODEL, path=model, n_ctx=100_000)
     status = model.stat()
 
@@ -259,7 +255,6 @@ async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_
         key = f"verify | {status.st_size} {status.st_mtime_ns} | "
         profile = ModelProfile([1.0], {1: [1.0]}, prompt_token_s=token_s)
         Records(cache_dir(), PROFILES, ModelProfile).put(key, profile)
-        assert made.session.folders is not None
         question = made.session.branch.question("Where do zeppelins fly?", [NOTES])
         (_, *hits), _ = await made.session.folders.find(question, (), info)
         return len(hits)
@@ -284,7 +279,6 @@ async def test_the_progress_of_indexing_is_shown_and_its_result_once(notes: Path
 
 async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     folders = stage().session.folders
-    assert folders is not None
     assert folders.claim_stale([NOTES]) == ("notes/",)
     assert folders.claim_stale([NOTES]) == ()
     await folders.read(["notes/"])
