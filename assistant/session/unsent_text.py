@@ -97,7 +97,7 @@ class UnsentText:
 
         A change of an earlier question waits only for a question that was not answered yet.
         """
-        if self._may_submit or (self.question and not self._session.waits):
+        if self.may_submit or (self.question and not self._session.waits):
             self._session.submit(unsent.text, unsent.attachments, self.replaced)
             self._states[self._key] = ""
             self.question, self._original = None, ""
@@ -108,13 +108,14 @@ class UnsentText:
 
     def submit_next(self) -> None:
         """Submit the first question in the queue, unless an earlier one is being changed."""
-        if self._prompt.queued and self._may_submit and not self.question:
+        if self._prompt.queued and self.may_submit and not self.question:
             first, *others = self._prompt.queued
             self._prompt.queued = tuple(others)
             self.submit(first)
 
     @property
-    def _may_submit(self) -> bool:
+    def may_submit(self) -> bool:
+        """Whether a question is answered at once: there is a store, and nothing is under way."""
         return self._branch.store is not None and self._session.idle
 
     def question_returned(self) -> None:

@@ -178,7 +178,7 @@ class ChatController:
 
     def _update_queue(self) -> None:
         """Mark the queue as paused while no answer is under way whose end would submit the next."""
-        waits = self.session.idle and self.session.tool_loop.next_call is None
+        waits = self.unsent.may_submit and self.session.tool_loop.next_call is None
         self.widgets.prompt.queue.paused = waits
 
     # Models

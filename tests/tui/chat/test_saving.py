@@ -49,6 +49,7 @@ async def test_questions_that_are_sent_before_the_store_opens_begin_a_conversati
         await chat.send("Two")
         await chat.until(lambda: chat.screen.controller.ready)
         assert (chat.texts, len(chat.prompt.queued)) == ([], 2)
+        assert not chat.prompt.queue.paused
         may_open.set()
         await chat.until(lambda: len(chat.texts) == 4 and chat.screen.session.idle)
         assert chat.store.path(2) == chat.path.records
