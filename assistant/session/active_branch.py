@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from assistant.events import Trace
 from assistant.request import ToolCall
 from assistant.session.events import Added, Emit, NotSaved, PathShown, Removed
+from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Role, StoredMessage
 from models.errors import StorageError
 
@@ -28,13 +29,13 @@ class ActiveBranch:
     If a message cannot be written, `NotSaved` is emitted once, and later messages are in memory
     alone, with negative numbers: the conversation continues, and is not saved.
 
-    Arguments are as for `ChatSession`; `system` returns the system prompt of a new conversation.
+    Arguments are as for `ChatSession`.
     """
 
     def __init__(
-        self, emit: Emit, store: "Store | None", system: Callable[[], str], writes: bool = True
+        self, emit: Emit, store: "Store | None", settings: Callable[[], Settings], writes: bool
     ) -> None:
-        self._emit, self._new_system = emit, system
+        self._emit, self._settings = emit, settings
         self.store, self._may_write, self._failed = store, writes, False
         self.records: tuple[StoredMessage, ...] = ()
         """The messages, from the root to the leaf."""
@@ -58,7 +59,7 @@ class ActiveBranch:
     @property
     def system(self) -> str:
         """The system prompt, which stays what it was when the conversation began."""
-        return self._new_system() if self._system is None else self._system
+        return (self._settings().system or "") if self._system is None else self._system
 
     @property
     def writes(self) -> bool:

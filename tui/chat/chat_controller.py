@@ -12,7 +12,6 @@ from assistant.request import EngineArgs, Prefill, Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
-from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.values import StoredMessage
@@ -52,7 +51,7 @@ class ChatController:
             program.follow,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
             make_request=self._make_request,
-            folders=FolderRetriever(self.handle, lambda: self.settings),
+            settings=lambda: self.settings,
         )
         self.view = SessionView(widgets, self.session)
         """Shows the events of the session."""

@@ -16,7 +16,6 @@ from assistant.request import Constraint
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits, attachment_of
 from assistant.session.chat_session import ChatSession
-from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
 from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
@@ -68,7 +67,7 @@ class InlineChat:
             store,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
             make_request=lambda: replace(self.settings.request(), constraint=self.constraint),
-            folders=FolderRetriever(self._handle, lambda: self.settings),
+            settings=lambda: self.settings,
         )
         self.unsent = UnsentText(self, self.session)
         """The text in the prompt, the queue, and those of other conversations."""

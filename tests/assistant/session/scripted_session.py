@@ -11,7 +11,6 @@ from assistant.request import Request, Tool, ToolCall
 from assistant.service import EventStream
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import ApprovalRequested, InputRestored, NotSaved, SessionEvent
-from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.tool_loop import Decision
 from assistant.settings.settings import Settings
 from assistant.stats import Stats
@@ -89,7 +88,7 @@ class ScriptedSession:
             self.tools,
             self.make_request,
             answers_at_limit=self.answers_at_limit,
-            folders=FolderRetriever(self.events.append, lambda: self.settings),
+            settings=lambda: self.settings,
         )
         self.session.ready(MODEL)
 
