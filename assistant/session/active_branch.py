@@ -122,20 +122,15 @@ class ActiveBranch:
         self.records = (*self.records, numbered)
         return numbered
 
-    def claim(self, answer: StoredMessage, trace: Trace) -> None:
-        """Mark an answer as continued here, so that no other program continues it."""
-        streaming = replace(answer, state="streaming")
-        self._saved(lambda _: self.stream(streaming, trace), None)
-
     def stream(self, record: StoredMessage, trace: Trace) -> None:
         """Store an answer that is under way, on any thread; StorageError if that fails."""
         if self.writes and self.store is not None:
             self.store.update(record, trace)
 
-    def end_message(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
-        """Save how an answer or a call ended; return it as it is stored."""
-        self._traces[ended.id] = trace
-        record = self._saved(lambda store: store.update(ended, trace), ended)
+    def update(self, changed: StoredMessage, trace: Trace = ()) -> StoredMessage:
+        """Save a message as it is now, at its end or when it continues; return it as stored."""
+        self._traces[changed.id] = trace
+        record = self._saved(lambda store: store.update(changed, trace), changed)
         self.records = tuple(record if shown.id == record.id else shown for shown in self.records)
         return record
 

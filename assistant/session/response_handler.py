@@ -138,7 +138,7 @@ class ResponseHandler:
         else:
             if self._passages:
                 ended = replace(ended, attachments=sources(ended.content, self._passages))
-            self._emit(Changed(self._branch.end_message(ended, answer.trace)))
+            self._emit(Changed(self._branch.update(ended, answer.trace)))
         self._emit(AnswerEnded())
 
     def _drop_empty(self, answer: StoredMessage) -> None:

@@ -215,4 +215,4 @@ class ToolLoop:
 
     def _end(self, record: StoredMessage, end: ToolResult, seconds: float) -> None:
         ended = replace(record, content=end.text, state=end.state, stop=end.stop, seconds=seconds)
-        self._emit(events.Changed(self._branch.end_message(ended)))
+        self._emit(events.Changed(self._branch.update(ended)))
