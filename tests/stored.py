@@ -34,4 +34,9 @@ def end(
     store: Store, answer: int, text: str, trace: Trace = (), state: Any = "complete", **more: Any
 ) -> StoredMessage:
     """End an answer or a call."""
-    return store.end(StoredMessage(answer, None, "assistant", text, 0.0, state, **more), trace)
+    return store.update(StoredMessage(answer, None, "assistant", text, 0.0, state, **more), trace)
+
+
+def stream(store: Store, answer: int, text: str, trace: Trace = (), thought: str = "") -> None:
+    """Store an answer that is under way."""
+    end(store, answer, text, trace, "streaming", thought=thought)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from assistant.events import Trace
 from assistant.request import ToolCall
 from assistant.session.events import Added, Emit, NotSaved, PathShown, Removed
+from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, Role, StoredMessage
 from models.errors import StorageError
 
@@ -28,21 +29,19 @@ class ActiveBranch:
     If a message cannot be written, `NotSaved` is emitted once, and later messages are in memory
     alone, with negative numbers: the conversation continues, and is not saved.
 
-    Arguments are as for `ChatSession`; `system` returns the system prompt of a new conversation.
+    Arguments are as for `ChatSession`.
     """
 
     def __init__(
-        self, emit: Emit, store: "Store | None", system: Callable[[], str], writes: bool = True
+        self, emit: Emit, store: "Store | None", settings: Callable[[], Settings], writes: bool
     ) -> None:
-        self._emit, self._new_system = emit, system
-        self.store, self._may_write = store, writes
+        self._emit, self._settings = emit, settings
+        self.store, self._may_write, self._failed = store, writes, False
         self.records: tuple[StoredMessage, ...] = ()
         """The messages, from the root to the leaf."""
         self._system: str | None = None  # None: there is no message yet
         self.conversation: int | None = None
         """Its number in the store; None before the first message, or if it is not saved."""
-        self.writes = store is not None and writes
-        """Whether messages are written to the store."""
         self._cut: int | None = None  # the end of the branch that `cut_before` left
         self._numbers = count(-1, -1)
         self._traces: dict[int, Trace] = {}  # of answers that are in memory alone
@@ -60,7 +59,12 @@ class ActiveBranch:
     @property
     def system(self) -> str:
         """The system prompt, which stays what it was when the conversation began."""
-        return self._new_system() if self._system is None else self._system
+        return (self._settings().system or "") if self._system is None else self._system
+
+    @property
+    def writes(self) -> bool:
+        """Whether messages are written to the store."""
+        return self.store is not None and self._may_write and not self._failed
 
     @property
     def saves(self) -> bool:
@@ -92,10 +96,9 @@ class ActiveBranch:
 
     def add_question(self, text: str, attachments: Sequence[Attachment]) -> StoredMessage:
         """Add and show a question, which creates a conversation if it is the first."""
-        if self._system is None:
-            self._system = self._new_system()
+        self._system = system = self.system
         if self.conversation is None:
-            self.conversation = self._create()
+            self.conversation = self._saved(lambda store: store.create(system=system), None)
         record = self._append(self.question(text, attachments))
         self._emit(Added(record))
         return record
@@ -113,29 +116,21 @@ class ActiveBranch:
         return self._append(replace(empty, tool_calls=tool_calls))
 
     def _append(self, record: StoredMessage) -> StoredMessage:
-        numbered = self._numbered(record)
-        self.records = (*self.records, numbered)
-        return numbered
-
-    def _numbered(self, record: StoredMessage) -> StoredMessage:
         number, conversation = next(self._numbers), self.conversation or 0
         unsaved = replace(record, id=number, siblings=(number,))
-        return self._saved(lambda store: store.append(conversation, record), unsaved)
-
-    def claim(self, answer: StoredMessage, trace: Trace) -> None:
-        """Mark an answer as continued here, so that no other program continues it."""
-        streaming = replace(answer, state="streaming")
-        self._saved(lambda _: self.stream(streaming, trace), None)
+        numbered = self._saved(lambda store: store.append(conversation, record), unsaved)
+        self.records = (*self.records, numbered)
+        return numbered
 
     def stream(self, record: StoredMessage, trace: Trace) -> None:
         """Store an answer that is under way, on any thread; StorageError if that fails."""
         if self.writes and self.store is not None:
-            self.store.stream(record.id, record.content, trace, record.thought)
+            self.store.update(record, trace)
 
-    def end_message(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
-        """Save how an answer or a call ended; return it as it is stored."""
-        self._traces[ended.id] = trace
-        record = self._saved(lambda store: store.end(ended, trace), ended)
+    def update(self, changed: StoredMessage, trace: Trace = ()) -> StoredMessage:
+        """Save a message as it is now, at its end or when it continues; return it as stored."""
+        self._traces[changed.id] = trace
+        record = self._saved(lambda store: store.update(changed, trace), changed)
         self.records = tuple(record if shown.id == record.id else shown for shown in self.records)
         return record
 
@@ -157,34 +152,12 @@ class ActiveBranch:
             store.delete(number)
             self.conversation = None
 
-    def save_in(self, store: "Store") -> dict[int, StoredMessage]:
-        """Save this conversation in a store from now on; return its messages by old numbers.
-
-        They are not shown yet.
-        """
-        self.store, self.writes = store, True
-        moved: dict[int, StoredMessage] = {}
-        if not self.records:
-            return moved
-        self.conversation = self._create()
-        for record in self.records:
-            parent = moved[record.parent].id if record.parent in moved else None
-            new = self._numbered(replace(record, parent=parent))
-            if trace := self._traces.get(record.id):
-                new = self.end_message(new, trace)
-            moved[record.id] = new
-        self.records = tuple(moved.values())
-        return moved
-
-    def _create(self) -> int | None:
-        return self._saved(lambda store: store.create(system=self.system), None)
-
     def _saved(self, save: "Callable[[Store], Result]", otherwise: Result) -> Result:
         if self.writes and self.store is not None:
             try:
                 return save(self.store)
             except StorageError as error:
-                self.writes = False
+                self._failed = True
                 self._emit(NotSaved(str(error)))
         return otherwise
 
@@ -197,8 +170,7 @@ class ActiveBranch:
         if conversation is not None:
             store = self._required_store
             path, system = store.path(conversation), store.system(conversation)
-        self._system = system
-        self.writes = self.store is not None and self._may_write
+        self._system, self._failed = system, False
         self._show(path, conversation)
 
     def reopen(self) -> None:

@@ -9,16 +9,17 @@ from assistant.request import Request
 from assistant.service import EventStream
 from assistant.session import events
 from assistant.session.active_branch import ActiveBranch
+from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.request_builder import RequestBuilder
 from assistant.session.response_handler import ResponseHandler
 from assistant.session.tool_loop import ToolLoop
+from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 
 if TYPE_CHECKING:
-    from assistant.session.folder_retriever import FolderRetriever
     from assistant.store.store import Store
 
 
@@ -35,12 +36,12 @@ class ChatSession:
         start: runs a coroutine in the client's event loop, where all methods are called.
         store: saves the messages; None saves nothing.
         tools: those that answers may call; None has none.
-        make_request: returns a request with the present settings and no messages but the system
-            prompt, if there is one.
+        make_request: returns a request with the present settings; its messages are replaced.
         answers_at_limit: whether a model that has used up its rounds of tools must then answer in
             words; otherwise the user is asked whether to continue.
         writes: whether messages are written to the store, or only read from it.
-        folders: are searched for each question; None has none.
+        settings: returns the present settings: the system prompt of a new conversation, and the
+            folders that are searched for each question.
     """
 
     def __init__(
@@ -53,21 +54,18 @@ class ChatSession:
         make_request: Callable[[], Request] = lambda: Request(()),
         answers_at_limit: bool = False,
         writes: bool = True,
-        folders: "FolderRetriever | None" = None,
+        *,
+        settings: Callable[[], Settings],
     ) -> None:
-
-        def system() -> str:
-            return "".join(message.content for message in make_request().messages)
-
         self._emit, self._start = emit, start
-        self.branch = ActiveBranch(self._on_branch_event, store, system, writes)
+        self.branch = ActiveBranch(self._on_branch_event, store, settings, writes)
         """The messages on the screen."""
         self.responses = ResponseHandler(emit, self.branch)
         """Saves and shows the answer under way."""
         tools = tools or ToolSet(ToolSettings())
         self.tool_loop = ToolLoop(emit, self.branch, tools, answers_at_limit)
         """Runs the tool calls at the end of the branch."""
-        self.folders = folders
+        self.folders = FolderRetriever(emit, settings)
         """Searches the folders that questions are about."""
         self.requests = RequestBuilder(
             self._on_event, do, self.branch, self.tool_loop, self.responses, make_request
@@ -101,16 +99,6 @@ class ChatSession:
         self.withdraw()
         self._emit(Warned(reason, "error"))
 
-    def save_in(self, store: "Store") -> None:
-        """Save the conversation in a store: its messages until now, and all that follow."""
-        moved = self.branch.save_in(store)
-        self.responses.renumber(moved)
-        self.tool_loop.renumber(moved)
-        if self._question is not None:
-            self._question = moved.get(self._question.id, self._question)
-        if moved:
-            self._on_branch_event(events.PathShown(self.branch.records))
-
     # Questions and answers
 
     def submit(
@@ -132,7 +120,7 @@ class ChatSession:
 
     def read_folders(self, attachments: Iterable[Attachment], asked: bool = False) -> None:
         """Start to read the folders of a question, of which some may have changed."""
-        if self.folders is not None and (stale := self.folders.claim_stale(attachments, asked)):
+        if stale := self.folders.claim_stale(attachments, asked):
             self._start(self.folders.read(stale))
 
     def answer(self) -> None:
@@ -215,8 +203,7 @@ class ChatSession:
                     return
                 answer, is_due = self._next, partial(self._is_due, self._next)
                 await self.tool_loop.refresh_tools()
-                if self.folders is not None:
-                    await self.folders.look_up(self.branch, self.requests.model, is_due)
+                await self.folders.look_up(self.branch, self.requests.model, is_due)
                 if is_due():  # it was not withdrawn meanwhile
                     self._next = self._question = None
                     await answer()

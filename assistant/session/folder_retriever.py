@@ -118,7 +118,7 @@ class FolderRetriever:
         for note in self._notes(question.attachments, attachments, instead):
             self._emit(Warned(note))
         if attachments != question.attachments:
-            self._emit(Changed(branch.end_message(replace(question, attachments=attachments))))
+            self._emit(Changed(branch.update(replace(question, attachments=attachments))))
 
     async def find(
         self, question: StoredMessage, path: Sequence[StoredMessage], model: "ModelInfo"

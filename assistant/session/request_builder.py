@@ -92,7 +92,8 @@ class RequestBuilder:
     async def resume(self, before: Trace) -> None:
         """Have the last answer continued; `before` is its trace until it was cut."""
         record = self._branch.records[-1]
-        self._branch.claim(record, before)
+        # No other program continues it now.
+        self._branch.update(replace(record, state="streaming"), before)
         request = self._request(self._branch.records)
         await self._follow(PartialAnswer(record, before), request)
 

@@ -1,6 +1,5 @@
 """The answer under way: saved and shown as it comes, until its end."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from threading import Lock
 
@@ -108,11 +107,6 @@ class ResponseHandler:
             if (answer := self.under_way) is not None:
                 self._branch.stream(answer.abandoned("streaming"), answer.trace)
 
-    def renumber(self, records: Mapping[int, StoredMessage]) -> None:
-        """Take over the new numbers of messages."""
-        if (answer := self.under_way) is not None:
-            answer.record = records.get(answer.record.id, answer.record)
-
     def handle(self, event: Event) -> None:
         """Handle an event of the engine."""
         match event:
@@ -144,7 +138,7 @@ class ResponseHandler:
         else:
             if self._passages:
                 ended = replace(ended, attachments=sources(ended.content, self._passages))
-            self._emit(Changed(self._branch.end_message(ended, answer.trace)))
+            self._emit(Changed(self._branch.update(ended, answer.trace)))
         self._emit(AnswerEnded())
 
     def _drop_empty(self, answer: StoredMessage) -> None:

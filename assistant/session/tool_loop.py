@@ -1,7 +1,6 @@
 """The tool calls of answers: approved, run or refused, and saved with their results."""
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -94,7 +93,7 @@ class ToolLoop:
             await self.tools.refresh()
         finally:
             self._emit(events.Preparing("", None))
-        for report in self.tools.toolbox.reports():
+        for report in self.tools.reports():
             failure = f"Tool server {report.name}: {report.reason}"
             if report.reason and failure not in self._warned:
                 self._warned.add(failure)
@@ -199,11 +198,6 @@ class ToolLoop:
         self._end(record, end, monotonic() - began)
         self.may_auto_run = end is not messages.WAS_STOPPED and branch.end == record.id
 
-    def renumber(self, records: Mapping[int, StoredMessage]) -> None:
-        """Take over the new numbers of messages."""
-        if self.running is not None:
-            self.running = records.get(self.running.id, self.running)
-
     def stop(self) -> None:
         """End the call under way."""
         if self.running is not None and self._work is not None:
@@ -221,4 +215,4 @@ class ToolLoop:
 
     def _end(self, record: StoredMessage, end: ToolResult, seconds: float) -> None:
         ended = replace(record, content=end.text, state=end.state, stop=end.stop, seconds=seconds)
-        self._emit(events.Changed(self._branch.end_message(ended)))
+        self._emit(events.Changed(self._branch.update(ended)))

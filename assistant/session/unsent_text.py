@@ -93,11 +93,11 @@ class UnsentText:
         return self.question if self.question and self._branch.shows(self.question) else None
 
     def submit(self, unsent: Unsent) -> None:
-        """Have a question answered, or queue it while another answer is under way.
+        """Have a question answered, or queue it while there is no store, or another is answered.
 
         A change of an earlier question waits only for a question that was not answered yet.
         """
-        if self._session.idle or (self.question and not self._session.waits):
+        if self.may_submit or (self.question and not self._session.waits):
             self._session.submit(unsent.text, unsent.attachments, self.replaced)
             self._states[self._key] = ""
             self.question, self._original = None, ""
@@ -108,10 +108,15 @@ class UnsentText:
 
     def submit_next(self) -> None:
         """Submit the first question in the queue, unless an earlier one is being changed."""
-        if self._prompt.queued and self._session.idle and not self.question:
+        if self._prompt.queued and self.may_submit and not self.question:
             first, *others = self._prompt.queued
             self._prompt.queued = tuple(others)
             self.submit(first)
+
+    @property
+    def may_submit(self) -> bool:
+        """Whether a question is answered at once: there is a store, and nothing is under way."""
+        return self._branch.store is not None and self._session.idle
 
     def question_returned(self) -> None:
         """Follow a question that was withdrawn: with the only one, its conversation is gone."""

@@ -198,15 +198,9 @@ class ConfigCheck:
         return f"{self._path}{table}"
 
 
-REPLACED = {"view": "colours = true or false"}
-"""Keys of earlier versions, and what to write instead."""
-
-
 def _unknown(name: str, raw: object, names: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
-    if name in REPLACED:
-        return f'instead of "{name}" there is {REPLACED[name]}'
     if isinstance(raw, dict) and set(raw) & set(KEYS):
         return f'there is no table "{name}"; keys belong at the top, above the first table'
     close = get_close_matches(name, names, 1)

@@ -3,13 +3,13 @@
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from assistant.events import Trace
 from assistant.store import messages
-from assistant.store.values import FullConversation, Imported, StoredMessage, moment
+from assistant.store.values import FullConversation, Imported, State, StoredMessage, moment
 from models.errors import StorageError, well_formed
 
 _ROW = "SELECT title, named, system, created, updated, pinned, leaf FROM conversation WHERE id = ?"
@@ -36,16 +36,6 @@ def whole(sql: sqlite3.Connection, conversation: int) -> FullConversation:
     title, named, system, created, updated, pinned, leaf = row
     dates = moment(created), moment(updated)
     return FullConversation(title, bool(named), system, *dates, bool(pinned), leaf, all_, traces)
-
-
-def conversation_from(
-    path: Sequence[StoredMessage], title: str, named: bool, system: str, traces: Mapping[int, Trace]
-) -> FullConversation:
-    """Return a conversation with one branch, created now; each message follows the one before."""
-    ids, now = [None, *(message.id for message in path)], time.time()
-    pairs = zip(path, ids, strict=False)
-    chain = tuple(replace(message, parent=parent) for message, parent in pairs)
-    return FullConversation(title, named, system, now, now, False, ids[-1], chain, traces)
 
 
 def import_conversations(
@@ -136,11 +126,12 @@ def restore(sql: sqlite3.Connection, message: int) -> None:
 
 def fork(sql: sqlite3.Connection, message: int) -> int:
     """Copy the path to a message into a new conversation, and return its id."""
-    source = whole(sql, messages.conversation_of(sql, message))
-    path = [
-        replace(stored, state="stopped") if stored.state == "streaming" else stored
-        for stored in messages.path_to(sql, message)
-    ]
+    source, path = whole(sql, messages.conversation_of(sql, message)), list[StoredMessage]()
+    for stored in messages.path_to(sql, message):
+        state: State = "stopped" if stored.state == "streaming" else stored.state
+        # In a damaged file, a parent may not be on the path.
+        path.append(replace(stored, state=state, parent=path[-1].id if path else None))
     title = f"Fork: {source.title.removeprefix('Fork: ')}"  # at the start: lists may cut the end
-    copy = conversation_from(path, title, True, source.system, source.traces)
+    copy = replace(source, title=title, named=True, pinned=False, leaf=message)
+    copy = replace(copy, messages=tuple(path), created=time.time(), updated=time.time())
     return insert_conversation(sql, copy)

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from assistant.store.database import APPLICATION_ID, VERSION, check, connect, explained, identity
-from models.errors import StorageError
+from models.errors import StorageError, raising
 from models.files import disk
 from models.files.places import data_dir
 
@@ -68,7 +68,7 @@ def back_up(path: Path) -> Path | None:
     """Replace the backup, unless it is younger than a day; StorageError if that is impossible."""
     backup = backup_path(path)
     folder = backup.parent
-    try:
+    with raising(StorageError, f"No backup can be made in {folder}"):
         # A wrong clock may have dated it ahead; then its age is less than 0.
         if backup.exists() and 0 <= time.time() - backup.stat().st_mtime < DAY_S:
             return None
@@ -87,8 +87,6 @@ def back_up(path: Path) -> Path | None:
         for copy in folder.iterdir():  # a kill may have left unfinished ones
             if copy != backup:
                 copy.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(f"No backup can be made in {folder} ({error.strerror}).") from error
     return backup
 
 

@@ -35,36 +35,12 @@ def unpack_trace(packed: bytes) -> Trace:
         raise StorageError("This answer's stored tokens are damaged; its text is not.") from error
 
 
-def unpack_ids(packed: bytes | None) -> tuple[int, ...]:
-    """Decode token ids; damaged ones are dropped, and the text is tokenised again."""
-    return struct.unpack(f"<{len(packed) // 4}i", packed) if packed and len(packed) % 4 == 0 else ()
-
-
-def pack_stats(stats: Stats | None) -> bytes | None:
-    """Encode the statistics of an answer."""
-    return None if stats is None else msgspec.msgpack.encode(stats)
-
-
-def unpack_stats(packed: bytes | None) -> Stats | None:
-    """Decode statistics; None if they are damaged or of a later version."""
-    with suppress(msgspec.MsgspecError):
-        return None if packed is None else msgspec.msgpack.decode(packed, type=Stats)
-    return None
-
-
 def pack_calls(tool_calls: Sequence[ToolCall]) -> str:
     """Encode tool calls as JSON; the text is empty if there are none."""
     if not tool_calls:
         return ""
     texts = (map(well_formed, (call.name, call.arguments, call.id)) for call in tool_calls)
     return msgspec.json.encode([ToolCall(*text) for text in texts]).decode()
-
-
-def unpack_calls(packed: str) -> tuple[ToolCall, ...]:
-    """Decode tool calls; damaged ones are dropped."""
-    with suppress(msgspec.MsgspecError):
-        return msgspec.json.decode(packed, type=tuple[ToolCall, ...]) if packed else ()
-    return ()
 
 
 def pack_attachments(attachments: Sequence[Attachment]) -> bytes | None:
@@ -78,16 +54,20 @@ def pack_attachments(attachments: Sequence[Attachment]) -> bytes | None:
     return zlib.compress(msgspec.msgpack.encode(texts), _LEVEL)
 
 
-def unpack_attachments(packed: bytes | None) -> tuple[Attachment, ...]:
-    """Decode attachments; a damaged column becomes one attachment that says so."""
-    if packed is None:
-        return ()
-    try:
-        return msgspec.msgpack.decode(zlib.decompress(packed), type=tuple[Attachment, ...])
-    except (zlib.error, msgspec.MsgspecError):
-        return (Attachment("damaged", "The files stored with this message are damaged."),)
+def _unpacking(
+    decode: Callable[[Any], Any], empty: Any, damaged: Any = None
+) -> Callable[[Any], Any]:
+    """Return how a column is decoded; a damaged one becomes `damaged`, or else `empty`."""
+
+    def unpack(packed: Any) -> Any:
+        with suppress(struct.error, zlib.error, msgspec.MsgspecError):
+            return decode(packed) if packed else empty
+        return damaged or empty
+
+    return unpack
 
 
+_FILES_DAMAGED = (Attachment("damaged", "The files stored with this message are damaged."),)
 _RENAMED = {"tool_calls": "calls"}  # fields whose columns are called otherwise
 _COLUMNS = {
     field.name: _RENAMED.get(field.name, field.name)
@@ -97,14 +77,20 @@ _COLUMNS = {
 """The columns of a message by the fields of a `StoredMessage`."""
 # Conversions to and from columns; values without one are stored as they are.
 _AS_IT_IS = dict.fromkeys(_COLUMNS, lambda value: value)
-_PACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
+PACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
     "content": well_formed, "thought": well_formed, "model": well_formed,
     "token_ids": lambda ids: struct.pack(f"<{len(ids)}i", *ids), "attachments": pack_attachments,
-    "stats": pack_stats, "tool_calls": pack_calls,
+    "stats": lambda stats: stats and msgspec.msgpack.encode(stats), "tool_calls": pack_calls,
 }  # fmt: skip
-_UNPACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
-    "created": moment, "token_ids": unpack_ids, "attachments": unpack_attachments,
-    "stats": unpack_stats, "tool_calls": unpack_calls,
+UNPACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
+    "created": moment,
+    "token_ids": _unpacking(lambda ids: struct.unpack(f"<{len(ids) // 4}i", ids), ()),
+    "attachments": _unpacking(
+        lambda files: msgspec.msgpack.decode(zlib.decompress(files), type=tuple[Attachment, ...]),
+        (), _FILES_DAMAGED,
+    ),
+    "stats": _unpacking(lambda stats: msgspec.msgpack.decode(stats, type=Stats), None),
+    "tool_calls": _unpacking(lambda text: msgspec.json.decode(text, type=tuple[ToolCall, ...]), ()),
 }  # fmt: skip
 _SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS.values())} FROM message"
 _INSERT = f"""INSERT INTO message (conversation, {", ".join(_COLUMNS.values())})
@@ -169,7 +155,7 @@ def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[StoredMe
         StoredMessage(
             row["id"],
             siblings=tuple(siblings[row["parent"]]),
-            **{name: _UNPACK[name](row[key]) for name, key in _COLUMNS.items()},
+            **{name: UNPACK[name](row[key]) for name, key in _COLUMNS.items()},
         )
         for row in rows
     )
@@ -177,13 +163,13 @@ def _records(sql: sqlite3.Connection, rows: list[sqlite3.Row]) -> tuple[StoredMe
 
 def insert(sql: sqlite3.Connection, conversation: int, record: StoredMessage) -> int:
     """Add a message to a conversation, and return its id; those in the record are ignored."""
-    values = [_PACK[name](getattr(record, name)) for name in _COLUMNS]
+    values = [PACK[name](getattr(record, name)) for name in _COLUMNS]
     return sql.execute(_INSERT, (conversation, *values)).lastrowid or 0
 
 
 def change(sql: sqlite3.Connection, message: int, **values: Any) -> StoredMessage:
     """Set fields of a message, by name, and return the message."""
-    packed = [_PACK[name](value) for name, value in values.items()]
+    packed = [PACK[name](value) for name, value in values.items()]
     names = ", ".join(f"{_COLUMNS[name]} = ?" for name in values)
     if sql.execute(f"UPDATE message SET {names} WHERE id = ?", (*packed, message)).rowcount == 0:
         raise not_found("message", message)

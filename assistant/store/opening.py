@@ -9,7 +9,7 @@ from assistant.store import database, files
 from assistant.store.database import VERSION, Database, connect, identity
 from assistant.store.files import StoreLock
 from assistant.store.values import INTERRUPTED
-from models.errors import StorageError
+from models.errors import StorageError, raising
 from models.files import disk
 
 _INTERRUPT = "UPDATE message SET state = 'failed', stop = ? WHERE state = 'streaming'"
@@ -34,14 +34,9 @@ def in_memory() -> Opened:
 
 def on_disk(path: Path) -> Opened:
     """Open a database file; create or repair it first if necessary, or raise StorageError."""
-    try:
-        with database.explained(path):
-            return _on_disk(path)
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be used ({error.strerror}). Make the file and its folder readable and "
-            "writable, or set SPECCHAT_HOME to another folder."
-        ) from error
+    advice = " Make the file and its folder readable and writable, or set SPECCHAT_HOME to another."
+    with raising(StorageError, f"{path} cannot be used", advice), database.explained(path):
+        return _on_disk(path)
 
 
 def _on_disk(path: Path) -> Opened:

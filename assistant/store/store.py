@@ -20,7 +20,7 @@ from models.errors import StorageError, well_formed
 _MAX_LEARNED = 10_000  # conversations
 _MARK_UPDATED = """UPDATE conversation SET updated = ?
     WHERE id = (SELECT conversation FROM message WHERE id = ?)"""
-_ENDS = (
+_CHANGING = (
     "content", "thought", "token_ids", "attachments", "tool_calls", "stats", "stop", "state",
     "seconds",
 )  # fmt: skip
@@ -96,8 +96,8 @@ class Store:
 
     def create(self, title: str = "", system: str = "") -> int:
         """Create a conversation; without a title, it is named after its first message."""
-        title = " ".join(title.split())
-        whole = conversations.conversation_from((), title, bool(title), system, {})
+        title, now = " ".join(title.split()), time.time()
+        whole = FullConversation(title, bool(title), system, now, now, False, None, (), {})
         return self._database.write(lambda sql: conversations.insert_conversation(sql, whole))
 
     def newest(self) -> int | None:
@@ -140,28 +140,26 @@ class Store:
         """Remove conversations for good, from the file, its free pages and its backup."""
         purge(self._database, conversations, self._announce)
 
-    def stream(self, answer: int, content: str, trace: Trace, thought: str = "") -> None:
-        """Store an unfinished answer: its whole text and trace so far."""
+    def update(self, message: StoredMessage, trace: Trace = ()) -> StoredMessage:
+        """Store an answer or a call as it is now, or the passages of a question; return it.
 
-        def save(sql: sqlite3.Connection) -> None:
-            messages.change(sql, answer, content=content, thought=thought, state="streaming")
-            self._save_trace(sql, answer, trace)
-
-        self._database.write(save)
-        self._streamed[answer] = trace
-
-    def end(self, ended: StoredMessage, trace: Trace = ()) -> StoredMessage:
-        """Store a message at its end: an answer, a call's result, or a question with passages."""
-        values = {name: getattr(ended, name) for name in _ENDS}
+        Of the trace of an answer that streams, only the steps that are not stored yet are written.
+        """
+        values = {name: getattr(message, name) for name in _CHANGING}
+        streams, streamed = message.state == "streaming", self._streamed.get(message.id, ())
+        more = bool(streamed) and trace[: len(streamed)] == streamed
 
         def save(sql: sqlite3.Connection) -> StoredMessage:
-            saved = messages.change(sql, ended.id, **values)
-            self._save_trace(sql, ended.id, trace)
-            sql.execute(_MARK_UPDATED, (time.time(), ended.id))
+            saved = messages.change(sql, message.id, **values)
+            messages.store_trace(sql, message.id, trace[len(streamed) :] if more else trace, more)
+            if not streams:
+                sql.execute(_MARK_UPDATED, (time.time(), message.id))
             return saved
 
         saved = self._database.write(save)
-        self._streamed.pop(ended.id, None)
+        self._streamed[message.id] = trace
+        if not streams:
+            del self._streamed[message.id]
         return saved
 
     def answer_tokens(self, model: str) -> Iterator[tuple[int, ...]]:
@@ -203,12 +201,6 @@ class Store:
         """Return the first column of the first row; None if there is no row."""
         row = self._database.read(lambda sql: sql.execute(query, values).fetchone())
         return None if row is None else kind(row[0])
-
-    def _save_trace(self, sql: sqlite3.Connection, answer: int, trace: Trace) -> None:
-        """Append the steps not yet stored; rewrite the trace if its stored prefix differs."""
-        stored = self._streamed.get(answer, ())
-        more = bool(stored) and trace[: len(stored)] == stored
-        messages.store_trace(sql, answer, trace[len(stored) :] if more else trace, more)
 
     def _set(self, conversation: int, what: str, *values: object) -> None:
         update = f"UPDATE conversation SET {what} WHERE id = ?"

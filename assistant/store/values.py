@@ -28,8 +28,6 @@ TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message 
 """Prefixes of the keys of unsent texts; the id follows."""
 TOOLS_OF = "tools, conversation "
 """Prefix of the keys of the tool setting of a conversation; the id follows."""
-BY_PASSAGES = "by passages"
-"""The note of a text that is searched for each question instead of being read as a whole."""
 END_OF_DATES = 253_402_214_400
 """Seconds since 1970 at which no time zone has the year 10000 yet."""
 _MAX_TITLE = 60
@@ -50,7 +48,7 @@ class Attachment:
     number: int = 0  # of a passage, from 1
     first: int = 0  # line of a passage in its file or its text; of a PDF the page
     last: int = 0
-    note: str = ""  # that it is older or newer than another version, or `BY_PASSAGES`
+    note: str = ""  # of a passage: that it is older or newer than another version
 
     @property
     def is_folder(self) -> bool:
@@ -60,19 +58,18 @@ class Attachment:
     @property
     def by_passages(self) -> "Attachment":
         """The same text, to be searched for passages."""
-        return replace(self, name=f"{self.name}/", note=BY_PASSAGES)
+        return replace(self, name=f"{self.name}/")
 
     @property
     def whole(self) -> "Attachment":
         """The same, but a searched text is to be read as a whole."""
-        is_text = self.is_folder and self.text
-        return replace(self, name=self.name[:-1], note="") if is_text else self
+        return replace(self, name=self.name[:-1]) if self.is_folder and self.text else self
 
     @property
     def title(self) -> str:
         """Its name, and where a passage stands: `[2] notes/garden.md:10-25 (newer than a.md)`."""
         if not self.number:
-            return f"{self.name[:-1]} ({self.note})" if self.note else self.name
+            return self.name if self.whole is self else f"{self.whole.name} (by passages)"
         last = f"-{self.last}" if self.last > self.first else ""
         note = f" ({self.note})" if self.note else ""
         return f"[{self.number}] {self.name}:{self.first}{last}{note}"

@@ -39,17 +39,28 @@ _TOOLS: dict[str, tuple[str, dict[str, object], list[str]]] = {
 
 
 class Files:
-    """The built-in tools, for the folders that the user named; without folders there are none."""
+    """The built-in tools, for the folders that the user named; used as a `Server` is."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = Folders(folders)
-        self.offered = tuple(map(self._offered, _TOOLS)) if folders else ()
-        ready = ServerReport(BUILT_IN, "ready", "", self.offered, "")
-        self.reports = (ready,) if folders else ()
+        self._tools = tuple(map(self._offered, _TOOLS))
 
-    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
-        """Call a tool by its name; an error is returned as a failed result."""
-        what = name.removeprefix(f"{BUILT_IN}__")
+    async def offered(self) -> tuple[OfferedTool, ...]:
+        """Return the tools."""
+        return self._tools
+
+    def report(self) -> ServerReport:
+        """Return their state: they are always ready."""
+        return ServerReport(BUILT_IN, "ready", "", self._tools, "")
+
+    async def stop(self) -> None:
+        """Do nothing: no process runs."""
+
+    async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
+        """Call a tool; an error is a failed result. None: it is allowed for other folders."""
+        if allowed not in self._tools:
+            return None
+        what = allowed.tool.name.removeprefix(f"{BUILT_IN}__")
         _, known, required = _TOOLS[what]
         wrong = [key for key, value in arguments.items() if not _fits(value, known.get(key))]
         if missing := [key for key in required if key not in arguments] + wrong:

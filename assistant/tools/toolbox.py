@@ -1,6 +1,7 @@
-"""The tools of a program: those of its folders and servers, those on offer, and approvals."""
+"""The tools of a program: its servers, the tools on offer, and their approvals."""
 
 import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,8 +12,8 @@ from assistant.request import Tool, ToolCall
 from assistant.tools import values
 from assistant.tools.files import Files
 from assistant.tools.server import Server
-from assistant.tools.values import OfferedTool
-from models.errors import StorageError, UsageError
+from assistant.tools.values import BUILT_IN, OfferedTool
+from models.errors import StorageError, UsageError, raising
 from models.files.disk import JsonFile
 from models.files.places import data_dir
 
@@ -25,7 +26,8 @@ class _Approved(Struct, forbid_unknown_fields=True, omit_defaults=True):
     server: str = ""  # which earlier versions wrote
 
 
-_Stored = dict[Literal["always"], list[_Approved]]
+class _Stored(Struct, forbid_unknown_fields=True):
+    always: list[_Approved] = []
 
 
 class Approvals:
@@ -45,7 +47,8 @@ class Approvals:
         if (conversation, tool) in self._here:
             return "conversation"
         key = (tool.tool.name, tool.fingerprint)
-        known = {(approved.tool, approved.fingerprint) for approved in _always(self._file.read())}
+        stored = self._file.read() or _Stored()
+        known = {(approved.tool, approved.fingerprint) for approved in stored.always}
         return "always" if key in known else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int | None) -> None:
@@ -68,68 +71,23 @@ class Approvals:
         """Replace the stored approvals of a tool; a damaged file is set aside."""
 
         def changed(stored: _Stored | None) -> _Stored | None:
-            before = _always(stored)
+            before = stored.always if stored else []
             after = [*(other for other in before if other.tool != name), *approved]
-            return {"always": after} if after != before else None
+            return _Stored(after) if after != before else None
 
-        try:
+        what, advice = f"{self._path} cannot be written", " Approvals stay as they were."
+        with raising(StorageError, what, advice):
             self._file.set_aside()
             self._file.update(changed)
-        except OSError as error:
-            why = f"cannot be written ({error.strerror}). Approvals stay as they were."
-            raise StorageError(f"{self._path} {why}") from error
-
-
-def _always(stored: _Stored | None) -> list[_Approved]:
-    return (stored or {}).get("always", [])
-
-
-class Toolbox:
-    """Built-in tools and MCP servers: exactly those that the settings name, for one event loop.
-
-    Servers are started on demand. `offline` leaves out servers on other machines.
-    """
-
-    def __init__(self, settings: values.ToolSettings, offline: bool = False) -> None:
-        self._files = Files(settings.folders)
-        away = "It is on another machine, and specchat is set to be offline."
-        self._servers = {
-            server.name: Server(server, away if offline and not server.is_here else "")
-            for server in settings.servers
-        }
-
-    async def offered(self) -> tuple[OfferedTool, ...]:
-        """Start the servers that do not run; return all tools.
-
-        A server that fails has none, and `reports` says why.
-        """
-        lists = await asyncio.gather(*(server.offered() for server in self._servers.values()))
-        return (*self._files.offered, *(tool for tools in lists for tool in tools))
-
-    async def call(self, call: ToolCall, allowed: OfferedTool) -> values.ToolResult | None:
-        """Call a tool; an error is a failed result. None: the tool has changed since."""
-        try:
-            text = (call.arguments or "{}").encode("utf-8", "replace")
-            arguments = msgspec.json.decode(text, type=dict[str, Any])
-        except (ValueError, RecursionError):
-            return values.tool_result("The arguments are not a JSON object.", failed=True)
-        if allowed in self._files.offered:
-            return await self._files.call(call.name, arguments)
-        return await self._servers[allowed.server].call(allowed, arguments)
-
-    def reports(self) -> tuple[values.ServerReport, ...]:
-        """Return the state of each server; built-in tools are always ready."""
-        return (*self._files.reports, *(server.report() for server in self._servers.values()))
-
-    async def close(self) -> None:
-        """Stop all servers."""
-        await asyncio.gather(*(server.stop() for server in self._servers.values()))
 
 
 class ToolSet:
-    """The tools that are offered, the conversations that have them, and the approvals.
+    """The built-in tools and MCP servers of a program: exactly those that the settings name.
+
+    Servers are started on demand, for one event loop.
 
     Args:
+        offline: leaves out servers on other machines.
         names: of servers and tools: only these are offered, and each call is asked about.
         opt_in: whether a conversation has none until it wants them.
     """
@@ -142,8 +100,8 @@ class ToolSet:
         opt_in: bool = False,
     ) -> None:
         self.settings, self._names, self.opt_in = settings, names, opt_in
-        self.toolbox = Toolbox(settings, offline)
-        """Runs them."""
+        self.servers = _servers(settings, offline)
+        """The servers, by their names; one has the built-in tools."""
         self.approvals = Approvals(data_dir() / "approvals.json")
         """The approvals of tools that may run without confirmation."""
         self.offered: dict[str, OfferedTool] = {}
@@ -153,23 +111,33 @@ class ToolSet:
         self.enabled: dict[int | None, bool] = {}
         """The conversations that were given tools, or none."""
 
-    def use(self, settings: values.ToolSettings, offline: bool = False) -> Toolbox:
-        """Use other settings; return the toolbox before, which the caller closes."""
-        before, self.settings, self.is_listed = self.toolbox, settings, False
-        self.toolbox = Toolbox(settings, offline)
-        return before
+    def use(self, settings: values.ToolSettings, offline: bool) -> Coroutine[Any, Any, None]:
+        """Use other settings; return what stops the servers before, which the caller runs."""
+        before, self.servers = self.servers, _servers(settings, offline)
+        self.settings, self.is_listed = settings, False
+        return _stop(before)
+
+    async def close(self) -> None:
+        """Stop all servers."""
+        await _stop(self.servers)
+
+    def reports(self) -> tuple[values.ServerReport, ...]:
+        """Return the state of each server."""
+        return tuple(server.report() for server in self.servers.values())
 
     async def refresh(self) -> None:
-        """List the tools that there are now; servers are started for that.
+        """List the tools that there are now; servers that do not run are started for that.
 
-        A `UsageError` says why one that was named is not there.
+        One that fails has none, and `reports` says why. A `UsageError` says why one that was named
+        is not there.
         """
-        tools = await self.toolbox.offered()
+        lists = await asyncio.gather(*(server.offered() for server in self.servers.values()))
+        tools = [tool for listed in lists for tool in listed]
         names = {name for tool in tools for name in (tool.server, tool.tool.name)}
         for name in self._names:
             if name not in names:
-                server, reports = name.split("__")[0], self.toolbox.reports()
-                reasons = [report.reason for report in reports if report.name == server]
+                server = name.split("__")[0]
+                reasons = [report.reason for report in self.reports() if report.name == server]
                 text = " ".join([f"No tools are called {name!r}.", *filter(None, reasons)])
                 raise UsageError(text)
         self.offered = {
@@ -180,11 +148,18 @@ class ToolSet:
         self.is_listed = True
 
     async def call(self, call: ToolCall, allowed: OfferedTool) -> values.ToolResult | None:
-        """Run a call that was allowed; None: its tool has changed since."""
+        """Run a call that was allowed; an error is a failed result. None: its tool has changed."""
         if call.name not in self.offered:
             return values.unknown_tool(call.name)
-        if (result := await self.toolbox.call(call, allowed)) is None:
+        try:
+            text = (call.arguments or "{}").encode("utf-8", "replace")
+            arguments = msgspec.json.decode(text, type=dict[str, Any])
+        except (ValueError, RecursionError):
+            return values.tool_result("The arguments are not a JSON object.", failed=True)
+        server = self.servers.get(allowed.server)  # other settings may have none of that name
+        if server is None or (result := await server.call(allowed, arguments)) is None:
             await self.refresh()
+            return None
         return result
 
     def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
@@ -195,3 +170,16 @@ class ToolSet:
     def tools(self) -> tuple[Tool, ...]:
         """The tools that are offered, as requests have them."""
         return tuple(tool.tool for tool in self.offered.values())
+
+
+def _servers(settings: values.ToolSettings, offline: bool) -> dict[str, Files | Server]:
+    away = "It is on another machine, and specchat is set to be offline."
+    servers: dict[str, Files | Server] = {
+        server.name: Server(server, away if offline and not server.is_here else "")
+        for server in settings.servers
+    }
+    return ({BUILT_IN: Files(settings.folders)} if settings.folders else {}) | servers
+
+
+async def _stop(servers: dict[str, Files | Server]) -> None:
+    await asyncio.gather(*(server.stop() for server in servers.values()))

@@ -11,7 +11,7 @@ from assistant.edit import text_file
 from assistant.passages import file_lines
 from assistant.session.attachments import read
 from assistant.streamed_text import decode
-from assistant.tools.toolbox import Toolbox
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 from tests.assistant.edit.edits import proposed
@@ -75,7 +75,7 @@ async def test_a_file_has_the_same_text_wherever_it_is_read(
     assert new is not None
     changed = "vier – ü" if "utf" in encoding else "vier ü"
     assert file.encoded(new.text) == data.replace("four".encode(encoding), changed.encode(encoding))
-    tools = Toolbox(ToolSettings((tmp_path,)))
+    tools = ToolSet(ToolSettings((tmp_path,)))
     by_tool = await call(tools, "files__read", json.dumps({"path": "file.txt"}))
     lines = [line.text for line in file_lines.lines(data, ".txt")]
     for text in (attached.text, by_tool.text, "\n".join(lines)):
@@ -91,5 +91,5 @@ async def test_binary_data_is_no_text_anywhere(tmp_path: Path, data: bytes) -> N
             opened(path)
     with pytest.raises(file_lines.UnsupportedFile, match="is not text"):
         file_lines.lines(data, ".txt")
-    by_tool = await call(Toolbox(ToolSettings((tmp_path,))), "files__read", '{"path": "file.txt"}')
+    by_tool = await call(ToolSet(ToolSettings((tmp_path,))), "files__read", '{"path": "file.txt"}')
     assert "is not text" in by_tool.text

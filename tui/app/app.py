@@ -69,9 +69,9 @@ class SpecchatApp(Program):
 
     async def on_unmount(self) -> None:
         """Save the conversation and free the models."""
-        store, toolbox = self.chat.autosave, self.chat.session.tool_loop.tools.toolbox
+        store, tools = self.chat.autosave, self.chat.session.tool_loop.tools
         store.shutdown()
-        await asyncio.gather(asyncio.to_thread(store.close), self.close_engine(), toolbox.close())
+        await asyncio.gather(asyncio.to_thread(store.close), self.close_engine(), tools.close())
 
     async def on_event(self, event: events.Event) -> None:
         """Let the chat move the focus for typed text before a widget gets the key."""
@@ -197,8 +197,7 @@ class SpecchatApp(Program):
         before = self.settings
         if before.tools != layers.config.tools:
             tools = self.chat.session.tool_loop.tools
-            old = tools.use(layers.config.tools, before.offline)
-            self.run_worker(old.close())
+            self.run_worker(tools.use(layers.config.tools, before.offline))
         self.chat.controller.apply(layers.settings(before, self.layers))
         self._save_choices(layers)
         self.use_theme(self.settings)

@@ -34,7 +34,8 @@ class Autosave:
     def start(self, store: Store) -> None:
         """Save everything in `store` from now on, and restore the state of the last session."""
         session, view, prompt = self._session, self._widgets.conversation, self._widgets.prompt
-        edited, typed = None, bool(prompt.text)
+        edited, early, typed = None, prompt.queued, bool(prompt.text)  # early: sent until now
+        session.branch.store, prompt.queued = store, ()
         try:
             prompt.history.load(store.prompts())
             view.question_count += len(prompt.history.entries)
@@ -43,12 +44,13 @@ class Autosave:
             self._widgets.panel.wanted |= self._stored[FIGURES]
             self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
             open_id, edited = store.recall(OPEN), store.recall(EDITED)
-            session.save_in(store)
-            if not session.branch.records and open_id:
+            if open_id and not early:
                 with suppress(StorageError, ValueError):  # it has been deleted
                     session.branch.open(int(open_id))
         except StorageError as error:
             self._widgets.banner.not_saved(error)
+        for unsent in early:
+            self._controller.submit(unsent)
         if not session.branch.records:
             view.welcome()
         if store.warning:

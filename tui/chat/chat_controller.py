@@ -12,7 +12,6 @@ from assistant.request import EngineArgs, Prefill, Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
-from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.values import StoredMessage
@@ -52,7 +51,7 @@ class ChatController:
             program.follow,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
             make_request=self._make_request,
-            folders=FolderRetriever(self.handle, lambda: self.settings),
+            settings=lambda: self.settings,
         )
         self.view = SessionView(widgets, self.session)
         """Shows the events of the session."""
@@ -178,7 +177,7 @@ class ChatController:
 
     def _update_queue(self) -> None:
         """Mark the queue as paused while no answer is under way whose end would submit the next."""
-        waits = self.session.idle and self.session.tool_loop.next_call is None
+        waits = self.unsent.may_submit and self.session.tool_loop.next_call is None
         self.widgets.prompt.queue.paused = waits
 
     # Models
@@ -254,7 +253,7 @@ class ChatController:
         records, attached = session.branch.records, prompt.attachments
         is_new = not (records or attached)
         text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the most likely prompt
-        if text and session.folders:
+        if text:
             question = session.branch.question(text, attached)
             attached, _ = await session.folders.find(question, records, ready.target)
         request = session.requests.next(text, attached, self.unsent.replaced)

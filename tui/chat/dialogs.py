@@ -130,7 +130,7 @@ class ToolsScreen(ListDialog[None]):
         search = f" · “{safe(self._filter)}”" if self._filter else ""
         self.query_one(".frame").border_title = Content(f"Tools here: {state}{search}")
         self._rows = []
-        for report in self._tools.toolbox.reports():
+        for report in self._tools.reports():
             tools = [tool for tool in report.tools if self._filter in tool.tool.name.lower()]
             if tools or self._filter in report.name.lower():
                 self._rows += [report, *tools]

@@ -16,7 +16,6 @@ from assistant.request import Constraint
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits, attachment_of
 from assistant.session.chat_session import ChatSession
-from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import tokens
 from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
@@ -65,9 +64,10 @@ class InlineChat:
             self._handle,
             self._engine.do,
             self.start,
+            store,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
             make_request=lambda: replace(self.settings.request(), constraint=self.constraint),
-            folders=FolderRetriever(self._handle, lambda: self.settings),
+            settings=lambda: self.settings,
         )
         self.unsent = UnsentText(self, self.session)
         """The text in the prompt, the queue, and those of other conversations."""
@@ -82,13 +82,12 @@ class InlineChat:
 
     async def run(self, prompt: _Prompt) -> int:
         """Chat until the user leaves; return the exit code. SpecchatError if no model is usable."""
-        self.prompt, store = prompt, self._store
-        self.session.save_in(store)
+        self.prompt = prompt
         # The prompt must not be in the first line of a screen: when all of it from there on is
         # cleared, tmux saves it in the scrollback.
         print(WELCOME, flush=True)
         self.apply(self.settings)
-        self.scrollback.note(store.warning or "")
+        self.scrollback.note(self._store.warning or "")
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self._fail(context.get("exception")))
         with signals_leave(self._leave):  # also while it is closed: another signal changes nothing
@@ -105,8 +104,7 @@ class InlineChat:
                     self.unsent.save()
                 for task in self._tasks:
                     task.cancel()
-                toolbox = self.session.tool_loop.tools.toolbox
-                await asyncio.gather(self._engine.close(), toolbox.close())
+                await asyncio.gather(self._engine.close(), self.session.tool_loop.tools.close())
         if self._error is not None:
             raise self._error
         return self._exit_code

@@ -187,12 +187,11 @@ class SettingsScreen(Dialog[None]):
 
     def _read_again(self) -> None:
         """Apply `config.toml` as it is now, unless it has errors."""
-        before, layers = self.now.config, self.now
         try:
             layers = replace(self.now, config=read())
-            notices = [] if layers.config == before else [*layers.settings().warnings]
+            notices = layers.settings().warnings if layers.config != self.now.config else ()
         except UsageError as error:
-            layers, notices = self.now, [f"{error} The settings stay as they were."]
+            layers, notices = self.now, (f"{error} The settings stay as they were.",)
         self._change(layers)
         self.app.warn_of_config(notices)
 

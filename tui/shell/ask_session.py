@@ -17,7 +17,6 @@ from assistant.request import Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
-from assistant.session.folder_retriever import FolderRetriever
 from assistant.session.messages import passages_of
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
@@ -86,9 +85,9 @@ class AskSession:
             lambda: self._request,
             answers_at_limit=True,
             writes=self._settings.save,
-            folders=FolderRetriever(self._handle, lambda: self._settings),
+            settings=lambda: self._settings,
         )
-        console.closing.append(self._session.tool_loop.tools.toolbox.close)
+        console.closing.append(self._session.tool_loop.tools.close)
 
         async def answer(sent: Sequence[Attachment]) -> None:
             console.stop_with(self._session.stop)

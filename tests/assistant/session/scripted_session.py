@@ -12,10 +12,18 @@ from assistant.service import EventStream
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import ApprovalRequested, InputRestored, NotSaved, SessionEvent
 from assistant.session.tool_loop import Decision
+from assistant.settings.settings import Settings
 from assistant.stats import Stats
 from assistant.store.store import Store
-from assistant.tools.toolbox import Toolbox, ToolSet
-from assistant.tools.values import OfferedTool, ServerReport, ToolResult, ToolSettings
+from assistant.tools.server import Server
+from assistant.tools.toolbox import ToolSet
+from assistant.tools.values import (
+    OfferedTool,
+    ServerReport,
+    ServerSettings,
+    ToolResult,
+    ToolSettings,
+)
 
 NO_FIGURES = Stats("ars")
 MODEL = ModelInfo("target", "tiny", Path("tiny.gguf"), 512)
@@ -27,39 +35,29 @@ def offered(name: str, read_only: bool = True) -> OfferedTool:
     return OfferedTool(Tool(name, f"It is {name}.", "{}"), "disk", read_only, f"of {name}")
 
 
-class Box(Toolbox):
-    """Two tools in memory; calls last until they are cancelled while it `holds`."""
+class Box(Server):
+    """A server of two tools in memory; calls last until they are cancelled while it `holds`."""
 
     def __init__(self) -> None:
-        super().__init__(ToolSettings())
+        super().__init__(ServerSettings("disk", "true"))
         self.tools = [offered("disk__read"), offered("disk__list", read_only=False)]
         self.called: list[str] = []
-        self.cancelled: list[str] = []
         self.result: ToolResult | None = None
         self.holds = False
-        self.problem = ""
 
     async def offered(self) -> tuple[OfferedTool, ...]:
         return tuple(self.tools)
 
-    async def call(self, call: ToolCall, allowed: OfferedTool) -> ToolResult | None:
+    async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
         if allowed not in self.tools:
             return None
-        self.called.append(call.name)
-        try:
-            while self.holds:
-                await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            self.cancelled.append(call.name)
-            raise
-        return self.result or ToolResult(f"{call.name} returned")
+        self.called.append(allowed.tool.name)
+        if self.holds:
+            await asyncio.Event().wait()
+        return self.result or ToolResult(f"{allowed.tool.name} returned")
 
-    def reports(self) -> tuple[ServerReport, ...]:
-        failed = ServerReport("net", "failed", self.problem, (), "its last words")
-        disk = ServerReport("disk", "ready", "", tuple(self.tools), "")
-        return (disk, failed) if self.problem else (disk,)
-
-    async def close(self) -> None: ...
+    def report(self) -> ServerReport:
+        return ServerReport("disk", "ready", "", tuple(self.tools), "")
 
 
 @dataclass
@@ -71,6 +69,7 @@ class ScriptedSession:
     answers_at_limit: bool = False
     with_tools: bool = False
     names: tuple[str, ...] = ()
+    settings: Settings = field(default_factory=Settings)
     make_request: Callable[[], Request] = lambda: Request(())
     events: list[Any] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
@@ -80,7 +79,7 @@ class ScriptedSession:
         self.box = Box()
         folders = (Path("/"),) if self.with_tools else ()
         self.tools = ToolSet(ToolSettings(folders, self.rounds), names=self.names)
-        self.tools.toolbox = self.box
+        self.tools.servers = {"disk": self.box}
         self.session = ChatSession(
             self.events.append,
             self.do,
@@ -89,6 +88,7 @@ class ScriptedSession:
             self.tools,
             self.make_request,
             answers_at_limit=self.answers_at_limit,
+            settings=lambda: self.settings,
         )
         self.session.ready(MODEL)
 

@@ -4,12 +4,13 @@ import pytest
 
 from assistant.events import Decoded, Prepared, Stop, Warned
 from assistant.request import Request
-from assistant.session.events import Added, Changed, NeedsModel, PathShown
+from assistant.session.events import Added, Changed, NeedsModel
 from assistant.store.store import Store
 from assistant.store.values import Attachment
 from models.errors import StorageError, UsageError
 from tests.answer_stats import BOTH, FIRST, MORE
 from tests.assistant.session.scripted_session import MODEL, ScriptedSession
+from tests.stored import stream
 
 
 @pytest.fixture
@@ -155,15 +156,10 @@ async def test_a_deleted_message_is_restored_a_fork_independent_and_another_that
     _, answer, third, _ = path.records
     path.delete(third)
     assert stage.contents == before[:2]
-    path.delete(answer)
-    path.restore(number, third.id)  # it stays hidden with the answer before it
-    assert stage.contents == before[:1]
-    path.restore(number, answer.id)
+    path.restore(number, third.id)
     assert stage.contents == before
-    path.fork(path.records[1])
+    path.fork(answer)
     assert (stage.contents, path.conversation != number) == (before[:2], True)
-    await stage.ask("Else?", "No.")
-    assert [each.content for each in stage.store.path(number)] == before
     shown = path.records
     with pytest.raises(StorageError):
         stage.session.open(999)
@@ -181,13 +177,15 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     assert stage.requests[-1].messages[-1].content == "Be"
     assert chats[1].path(1)[-1].state == "streaming"  # no other program continues it
     await stage.decode("cause.")
+    stage.session.responses.save()
+    assert chats[1].path(1)[-1].token_ids == ()  # the first part's are not those of all the text
     await stage.finish("cause.", stats=MORE)
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     assert stage.session.branch.leaf.stats == BOTH  # the figures of both parts
     assert "".join(step.text for step in stage.store.trace(cut.id)) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.session.continue_from(stage.session.branch.records[0])
-    chats[1].stream(cut.id, "Because. And", ())
+    stream(chats[1], cut.id, "Because. And")
     with pytest.raises(UsageError, match="Another specchat has continued it"):
         stage.session.continue_from(stage.session.branch.leaf)
 
@@ -251,34 +249,6 @@ async def test_a_conversation_that_cannot_be_saved_continues_in_memory(chats, wh
     if why == "no store":
         with pytest.raises(StorageError):
             stage.session.branch.fork(stage.session.branch.leaf)
-
-
-async def test_a_full_disk_is_reported_while_another_conversation_is_shown():
-    stage = ScriptedSession()
-    await stage.ask("Long story")
-    await stage.decode("Once")
-    stage.session.open(None)
-    fill_up(stage)
-    stage.session.submit("Meanwhile")  # continues as values, where the long story has no place
-    await stage.finish("Once", Stop.CANCELLED)
-    await stage.answer("Yes.")
-    assert (stage.contents, len(stage.notes)) == (["Meanwhile", "Yes."], 1)
-
-
-async def test_a_conversation_begun_before_the_store_moves_there_in_mid_answer(chats):
-    stage = ScriptedSession(store=None)
-    await stage.ask("Why?", "Because.")
-    await stage.ask("And?")
-    await stage.decode("S")
-    stage.session.save_in(chats[0])
-    so_far = stage.session.responses.partial_of(stage.emitted(PathShown)[-1].path[-1])
-    (step,) = so_far.trace  # the store's record is the one that goes on
-    assert step.text == "S"
-    await stage.decode("o.")
-    await stage.finish("So.")
-    assert [each.content for each in chats[1].path(1)] == ["Why?", "Because.", "And?", "So."]
-    assert all(chats[1].trace(chats[1].path(1)[place].id) for place in (1, 3))
-    assert stage.requests[-1].stored is False
 
 
 async def test_the_next_request_is_known_before_it_is_sent_also_that_of_an_edited_question():

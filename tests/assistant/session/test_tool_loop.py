@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,10 +10,12 @@ from assistant.events import Stop
 from assistant.request import ToolCall
 from assistant.session.events import ApprovalClosed, ApprovalRequested
 from assistant.session.messages import NO_MORE, NOT_RUN
+from assistant.tools.values import ToolSettings
 from models.errors import UsageError
 from tests.assistant.session.scripted_session import LIST, READ, ScriptedSession, offered
 
 STRANGE = ToolCall("disk__format", "{}", "call_9")
+CHANGED = "disk__read has changed meanwhile. Look at the call again."
 
 
 @pytest.fixture
@@ -127,9 +130,17 @@ async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more
     await stage.decide("once")
     assert stage.asked == ["disk__read", "disk__read"]
     assert (stage.roles, stage.box.called) == ("ua", [])
-    assert "disk__read has changed meanwhile. Look at the call again." in stage.notes
+    assert CHANGED in stage.notes
     await stage.decide("once")
     assert (stage.roles, stage.box.called) == ("uata", ["disk__read"])
+
+
+async def test_a_call_that_waits_while_its_server_leaves_the_settings_is_of_no_tool(stage):
+    await stage.ask("Why?", [READ])
+    await stage.tools.use(ToolSettings((Path("/"),)), offline=False)
+    await stage.decide("once")
+    assert stage.notes == [CHANGED]
+    assert stage.contents[2:] == ["There is no tool disk__read.", ""]
 
 
 async def running(stage: ScriptedSession, *calls: ToolCall) -> None:

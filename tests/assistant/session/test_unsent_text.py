@@ -2,8 +2,9 @@
 
 import pytest
 
-from assistant.session.unsent_text import EDITED, OPEN, Unsent, UnsentText
+from assistant.session.unsent_text import EDITED, OPEN, Unsent, UnsentText, from_json, to_json
 from assistant.store.store import Store
+from assistant.store.values import Attachment
 from models.errors import StorageError
 from tests.assistant.session.scripted_session import ScriptedSession
 from tests.stored import ask
@@ -163,9 +164,25 @@ def test_a_text_typed_before_the_store_opens_follows_the_saved_one(store):
     before.unsent.save()
     typist.prompt.text = "tence"
     typist.unsent.save()  # nowhere
-    typist.path.save_in(store)
+    typist.path.store = store
     typist.unsent.load()
     assert typist.prompt.text == "half a sentence"
+
+
+async def test_a_question_that_is_sent_before_the_store_opens_waits_for_it(store):
+    typist = Typist(None)
+    typist.unsent.submit(Unsent("One"))
+    typist.unsent.submit_next()
+    assert (typist.path.records, typist.prompt.queued) == ((), (Unsent("One"),))
+    typist.path.store = store
+    typist.unsent.submit_next()
+    assert (store.path(1)[0].content, typist.prompt.queued) == ("One", ())
+
+
+def test_a_long_text_in_the_queue_is_still_one_to_be_read_by_passages():
+    queued = Unsent("Why?", (Attachment("air.md", "Air.").by_passages,))
+    assert from_json(to_json(Unsent(""), [queued])) == (Unsent(""), (queued,))
+    assert queued.attachments[0].title == "air.md (by passages)"
 
 
 def test_a_text_that_a_full_disk_does_not_take_stays_until_the_program_ends(store, asked):

@@ -8,19 +8,21 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from textual.theme import BUILTIN_THEMES
 
 from assistant.request import Sampling
-from assistant.settings.config_file import Config, read
+from assistant.settings.config_file import Config, add_tools, read
 from assistant.settings.keys import shown
-from assistant.settings.layers import Layers
+from assistant.settings.layers import Layers, load
 from assistant.settings.settings import KEYS, THEMES, Settings
 from assistant.settings.template import literal, template
 from models.errors import UsageError
 from models.files import places
 from tests.assistant.settings.configs import config_of
+from tui.settings.command import config
 
 FAULTS = json.loads(Path(__file__).with_name("faults.json").read_text())
 """Texts of files, and how each is refused or warned of after the file's name."""
@@ -78,23 +80,25 @@ def test_an_unknown_key_is_a_warning_with_a_guess(text, warning):
     assert config_of(text).warnings == (f"config.toml{warning}",)
 
 
-def test_a_file_that_is_no_text_is_refused_by_its_line(tmp_path):
-    path = tmp_path / "config.toml"
-    path.write_bytes(b"mode = 'sps'\ntheme = '\xff'")
-    with pytest.raises(UsageError, match=r"config.toml:2: this is not UTF-8"):
-        read(path)
-
-
 def test_a_file_with_windows_line_ends_and_a_byte_order_mark_is_read(tmp_path):
     path = tmp_path / "config.toml"
     path.write_bytes(b"\xef\xbb\xbfmode = 'sps'\r\nthreads = 3\r\n")
     assert read(path).values == {"mode": "sps", "threads": 3}
 
 
-def test_a_huge_file_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"mode = 'sps'\ntheme = '\xff'", "config.toml:2: this is not UTF-8"),
+        (b"#" * (2 << 20), "larger than 1 MB"),
+        (b"a = " + b"[" * 5000 + b"]" * 5000, "nested too deeply"),
+    ],
+    ids=["no text", "huge", "deep"],
+)
+def test_a_file_that_no_settings_can_be_in_is_refused(tmp_path, data, why):
     path = tmp_path / "config.toml"
-    path.write_bytes(b"#" * (2 << 20))
-    with pytest.raises(UsageError, match="larger than 1 MB"):
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match=why):
         read(path)
 
 
@@ -109,11 +113,6 @@ def test_a_config_that_is_not_a_regular_file_is_refused_and_never_waited_for(tmp
         path.symlink_to(other)
     with pytest.raises(UsageError, match="not a regular file"):
         read(path)
-
-
-def test_deep_nesting_is_refused_without_a_traceback():
-    with pytest.raises(UsageError, match="nested too deeply"):
-        config_of("a = " + "[" * 5000 + "]" * 5000)
 
 
 def test_template_sets_nothing_and_names_every_key():
@@ -191,3 +190,105 @@ def test_any_typed_text_is_taken_or_refused(name, text):
     value = KEYS[name].parse(text)
     assert value is None or KEYS[name].check(value) == value
     KEYS[name].rejection(text)
+
+
+# The tables of folders and servers
+
+WHOLE = """
+[tools]
+folders = ["~/notes"]
+rounds = 3
+[tools.servers.weather]
+command = "weather-server"
+args = ["--city", "Bern"]
+cwd = "$HOME"
+env = { TOKEN = "x" }
+[tools.servers.local]
+url = "http://127.0.0.1:9/mcp"
+"""
+SERVER = "[tools.servers.a]\n"
+
+
+def test_folders_and_servers_are_what_the_tables_say() -> None:
+    tools = load({}, config_of(WHOLE)).settings().tools
+    weather, local = tools.servers
+    assert tools.folders == (Path.home() / "notes",)
+    assert tools.rounds == 3
+    assert (weather.name, weather.command, weather.args) == (
+        "weather", "weather-server", ("--city", "Bern"),
+    )  # fmt: skip
+    assert (weather.env, weather.cwd) == ((("TOKEN", "x"),), str(Path.home()))
+    assert local.url == "http://127.0.0.1:9/mcp"
+    assert not load({}, config_of("")).settings().tools
+
+
+def test_a_header_has_its_secret_from_the_environment_alone(unset_home: Path, monkeypatch) -> None:
+    monkeypatch.setenv("GARDEN_TOKEN", "sesame $HOME ${PATH}")
+    line = 'headers = { Authorization = "Bearer ${GARDEN_TOKEN}", X-Plot = "$7" }'
+    text = f'{SERVER}url = "http://127.0.0.1:9/mcp"\n{line}\n'
+    found = config_of(text)
+    (server,) = found.tools.servers
+    assert dict(server.headers) == {"Authorization": "Bearer sesame $HOME ${PATH}", "X-Plot": "$7"}
+    assert "sesame" not in repr(found)
+    (unset_home / "config.toml").write_text(text)
+    for options in ((), ("--json",)):
+        shown = CliRunner().invoke(config, ["show", *options])
+        assert (shown.exit_code, "127.0.0.1:9" in shown.output) == (0, True)
+        assert "sesame" not in shown.output
+
+
+def test_an_unknown_key_is_a_warning_and_the_template_shows_the_known_ones() -> None:
+    text = f"{SERVER}comand = 'x'\ncommand = 'x'"
+    assert config_of(text).warnings == (
+        'config.toml, [tools.servers.a]: there is no key "comand"; did you mean "command"?',
+    )
+    lines = template().split("# [tools]\n")[1].split("\n\n")[0].splitlines()
+    shown = "\n".join(["[tools]", *(line.removeprefix("# ") for line in lines)])
+    assert config_of(shown).tools.servers[0].command == "some-server"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "", "theme = 'nord'\n# [tools]\n", "[tools]\n", "[tools]  # mine\nrounds = 3\n",
+        '[tools]\nrounds = 3\nfolders = ["/"]\n[tools.servers.one]\ncommand = "true"\n',
+        '[tools.servers.one]\ncommand = "true"\n', '[tools]\nfolders = [\n  "/",\n]\n',
+    ],
+)  # fmt: skip
+def test_an_added_tool_keeps_the_other_lines(unset_home, tmp_path, before, monkeypatch) -> None:
+    path = unset_home / "config.toml"
+    path.write_text(before)
+    known = read().tools
+    (unset_home / "run").touch(0o755)
+    monkeypatch.setenv("HOME", str(unset_home))
+    add_tools(str(tmp_path))
+    with pytest.raises(UsageError, match="already"):
+        add_tools(f"{tmp_path}/")
+    add_tools("true --some 'odd one'")
+    add_tools("http://127.0.0.1:8000/mcp")
+    for _ in range(3):
+        add_tools("~/run ~/docs/a-name-that-is-longer-than-24")
+    after = read().tools
+    assert {*after.folders} == {*known.folders, tmp_path}
+    assert after.rounds == known.rounds
+    new = [(each.command, each.args, each.url) for each in after.servers[len(known.servers) :]]
+    run = f"{unset_home}/run", (f"{unset_home}/docs/a-name-that-is-longer-than-24",), ""
+    assert new[:2] == [("true", ("--some", "odd one"), ""), ("", (), "http://127.0.0.1:8000/mcp")]
+    assert new[2:] == [run] * 3
+    assert all(line in path.read_text() for line in before.splitlines() if "folders" not in line)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("/no/such/folder", "no folder"),
+        ("no-such-program", "no program"),
+        ("'", "closing quotation"),
+        ("", "needed"),
+        ("http://elsewhere.example/mcp", "another machine"),
+    ],
+)
+def test_a_line_that_is_no_tool_changes_no_file(unset_home: Path, line: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        add_tools(line)
+    assert not (unset_home / "config.toml").exists()

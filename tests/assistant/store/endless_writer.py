@@ -7,7 +7,7 @@ from assistant.store import database
 from assistant.store.store import Store
 from tests.assistant.store.conversations import trace
 from tests.patience import WAIT_S
-from tests.stored import ask, begin, end
+from tests.stored import ask, begin, end, stream
 
 
 def say(*words: object) -> None:
@@ -23,7 +23,7 @@ def chat(store: Store, conversation: int, parent: int | None, number: int) -> in
     rounds = trace(number % 40 + 4)
     for done in range(1, 5):
         text = "word " * done * (number * 53 % 400)
-        store.stream(answer.id, text, rounds[: done * len(rounds) // 4])
+        stream(store, answer.id, text, rounds[: done * len(rounds) // 4])
         say("streamed", answer.id, len(text))
     end(store, answer.id, text + "end", rounds, token_ids=(1, 2, 3), stop="length")
     say("ended", answer.id, len(text) + 3)

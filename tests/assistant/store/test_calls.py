@@ -7,7 +7,7 @@ from assistant.store.exports import json_lines, markdown, read_json_lines
 from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED
 from tests.assistant.store.conversations import opened
-from tests.stored import ask, begin, call, end
+from tests.stored import ask, begin, call, end, stream
 
 READ = ToolCall("files__read", '{"path": "sky.txt"}', "call_1")
 LIST = ToolCall("files__list", "{}", "call_2")
@@ -18,7 +18,7 @@ def calling(store: Store) -> int:
     chat = store.create()
     question = ask(store, chat, None, "Why is the sky blue?")
     answer = begin(store, chat, question.id, "m")
-    store.stream(answer.id, "", (), "Rayl")
+    stream(store, answer.id, "", (), "Rayl")
     assert store.path(chat)[-1].thought == "Rayl"
     calls = READ, LIST
     end(store, answer.id, "Let me see.", thought="Rayleigh?\nYes.", tool_calls=calls)

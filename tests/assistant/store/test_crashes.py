@@ -8,11 +8,16 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from assistant.store.database import BUSY_MS  # before tests replace it
 from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED
+from models.errors import StorageError
 from tests import ROOT
-from tests.assistant.store.conversations import answering, integrity, opened
+from tests.assistant.store.conversations import answering, contents, integrity, opened, talk
 from tests.patience import ALL
+from tests.stored import ask, stream
 
 KILLS = int(os.environ.get("SPECCHAT_KILLS", "12" if ALL else "6"))
 
@@ -64,10 +69,10 @@ def test_nothing_that_was_acknowledged_is_lost_by_kills(path):
 def test_an_answer_that_streams_elsewhere_is_left_alone_until_its_program_dies(path):
     living = opened(path)
     conversation, answer = answering(living)
-    living.stream(answer.id, "so far", ())
+    stream(living, answer.id, "so far")
     other = opened(path)
     assert other.path(conversation)[-1].state == "streaming"
-    living.stream(answer.id, "so far so good", ())
+    stream(living, answer.id, "so far so good")
     other.close()
     living.close()  # dies with the answer unfinished
     other = opened(path)
@@ -85,3 +90,47 @@ def test_several_programs_may_make_the_store_and_write_at_once(path):
     assert [each.messages for each in store.summaries()] == [40] * 5
     store.close()
     assert integrity(path) == "ok"
+
+
+@pytest.fixture
+def neighbour(store: Store, path) -> Store:
+    """Another program's."""
+    return opened(path)
+
+
+def test_a_write_waits_longer_than_another_program_rewrites_a_large_file():
+    """It takes 5 to 15 seconds for 500 MB; a chat that gives up is not saved from then on."""
+    assert BUSY_MS >= 30_000
+
+
+def test_messages_of_two_programs_below_one_message_become_branches(store, neighbour):
+    conversation, records = talk(store, "Hi")
+    for number in range(20):
+        ask(neighbour, conversation, records[-1].id, f"theirs {number}")
+        ask(store, conversation, records[-1].id, f"ours {number}")
+    expected = {f"{whose} {number}" for whose in ("ours", "theirs") for number in range(20)}
+    assert {record.content for record in store.tree(conversation)} >= expected
+    assert len(store.path(conversation)[-1].siblings) == 40
+
+
+def test_a_deleted_conversation_can_be_continued_in_another_program(store, neighbour, path):
+    conversation, _ = talk(store, "Hi")
+    store.delete(conversation)
+    store.close()
+    ask(neighbour, conversation, neighbour.path(conversation)[-1].id, "and I am not done")
+    assert [each.id for each in neighbour.summaries()] == [conversation]
+    neighbour.delete(conversation)
+    assert contents(neighbour, conversation)[-1] == "and I am not done"
+    neighbour.close()
+    assert path.read_bytes().count(b"and I am not done") == 0
+    with pytest.raises(StorageError, match="no conversation 1"):
+        opened(path).path(conversation)
+
+
+def test_a_conversation_removed_for_good_is_said_to_be_gone_where_it_is_open(store, neighbour):
+    conversation, answer = answering(neighbour)
+    store.remove(conversation)
+    with pytest.raises(StorageError, match="deleted for good"):
+        ask(neighbour, conversation, answer.id, "Still there?")
+    with pytest.raises(StorageError, match="deleted for good"):
+        stream(neighbour, answer.id, "so far")

@@ -14,7 +14,7 @@ from assistant.store.store import Store
 from assistant.store.values import INTERRUPTED, Attachment
 from models.errors import StorageError
 from tests.assistant.store.conversations import STATS, answering, contents, opened, talk, trace
-from tests.stored import ask, begin, end
+from tests.stored import ask, begin, end, stream
 from tui.safe import safe
 
 HOSTILE = "\x1b]52;c;AAAA\x07\x9b31m\u202eevil\u2066\x7f\x00\u2028end 𝒳 é"
@@ -22,12 +22,14 @@ HOSTILE = "\x1b]52;c;AAAA\x07\x9b31m\u202eevil\u2066\x7f\x00\u2028end 𝒳 é"
 
 @pytest.fixture
 def rich(store):
-    """A conversation with branches, attachments, a failure and hostile text."""
+    """A conversation with branches, attachments, passages, a failure and hostile text."""
     conversation, records = talk(store, "First", HOSTILE)
-    files = [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````")]
+    passage = Attachment("notes/air.md", "Zeppelins.", 1, 3, 4)
+    files = [Attachment("a`\x1b.txt", f"```\n{HOSTILE}\n````"), Attachment("notes/", ""), passage]
     question = ask(store, conversation, records[1].id, "Other", files)
     answer = begin(store, conversation, question.id, "tiny-2")
-    end(store, answer.id, "Half an", trace(1), "stopped", stats=STATS, stop="cancelled")
+    more = {"stats": STATS, "stop": "cancelled", "attachments": (replace(passage, text=""),)}
+    end(store, answer.id, "Half an [1]", trace(1), "stopped", **more)
     store.pin(conversation)
     return conversation
 
@@ -74,7 +76,8 @@ def test_markdown_holds_the_branch_one_is_on_under_yaml(store, rich):
     assert "## System\n\nBe brief." in body
     assert "## You\n\nFirst\n\n## Assistant\n\nAnswer to First" in body
     assert "\n`````\n```\n" in body  # a fence longer than any in the attachment
-    assert "Half an\n\n*(stopped)*" in body
+    assert "`notes/`\n\n`[1] notes/air.md:3-4`\n\n```\nZeppelins.\n```\n\nOther" in body
+    assert "Half an [1]\n\n`[1] notes/air.md:3-4`\n\n*(stopped)*" in body
     assert f"Answer to {HOSTILE}" not in body
 
 
@@ -85,15 +88,9 @@ def test_a_title_cannot_break_out_of_the_front_matter(store):
     assert safe(text.split("\n---\n")[0]) == text.split("\n---\n")[0]
 
 
-def test_several_conversations_may_follow_one_another(store):
-    numbers = [talk(store, text)[0] for text in ("a", "b", "c")]
-    text = [line for number in numbers for line in json_lines(store.whole(number))]
-    assert [whole.title for whole in read_json_lines([*text[:3], "", *text[3:]])] == ["a", "b", "c"]
-
-
 def test_an_answer_that_streamed_when_it_was_exported_is_imported_as_interrupted(store):
     conversation, answer = answering(store)
-    store.stream(answer.id, "so far", ())
+    stream(store, answer.id, "so far")
     (whole,) = read_json_lines(json_lines(store.whole(conversation)))
     other = opened()
     last = other.path(added(other, whole))[-1]
@@ -175,7 +172,7 @@ def test_an_import_that_would_show_nothing_is_refused(store, line, why):
 
 
 def test_without_a_leaf_the_last_message_is_shown(store):
-    (whole,) = read_json_lines([HEAD, LINE, LINE.replace('"id":1', '"id":2,"parent":1')])
+    (whole,) = read_json_lines([HEAD, "", LINE, LINE.replace('"id":1', '"id":2,"parent":1')])
     assert len(store.path(added(store, whole))) == 2
 
 
@@ -208,18 +205,3 @@ def test_any_text_survives_export_and_import(text):
     assert contents(other, added(other, whole)) == contents(store, conversation)
     other.close()
     store.close()
-
-
-def test_passages_and_the_sources_of_an_answer_are_exported_and_imported(store):
-    conversation, records = talk(store, "First", "Hello")
-    passage = Attachment("notes/air.md", "Zeppelins.", 1, 3, 4)
-    question = ask(store, conversation, records[-1].id, "Why?", [Attachment("notes/", ""), passage])
-    answer = begin(store, conversation, question.id, "tiny-2")
-    end(store, answer.id, "So [1].", attachments=(replace(passage, text=""),))
-    whole = store.whole(conversation)
-    (read,) = read_json_lines(json_lines(whole))
-    assert contents(store, added(opened(), read)) == contents(store, conversation)
-    assert [each.attachments for each in read.messages] == [e.attachments for e in whole.messages]
-    text = markdown(whole)
-    assert "`notes/`\n\n`[1] notes/air.md:3-4`\n\n```\nZeppelins.\n```\n\nWhy?" in text
-    assert text.endswith("So [1].\n\n`[1] notes/air.md:3-4`\n")

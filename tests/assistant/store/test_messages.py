@@ -1,17 +1,21 @@
+import json
 import random
 import sqlite3
+import zlib
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
-from assistant.store.messages import pack_trace, unpack_trace
+from assistant.events import Alternative, Origin, RejectedToken, Stats, Step, Tally, Token
+from assistant.store.messages import UNPACK, pack_trace, unpack_trace
 from assistant.store.values import Attachment, title_from
 from models.errors import StorageError
 from tests.assistant.store import conversations
 from tests.assistant.store.conversations import answering, contents, opened, step, talk, trace
-from tests.stored import ask, end
+from tests.stored import ask, end, stream
 
 
 def test_questions_and_answers_are_there_after_closing(path):
@@ -30,7 +34,7 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
     assert (answer.state, answer.content, answer.model) == ("streaming", "", "tiny")
     rounds = trace(9)
     for size in (2, 2, 5):
-        store.stream(answer.id, "word" * size, rounds[:size])
+        stream(store, answer.id, "word" * size, rounds[:size])
         last = store.path(conversation)[-1]
         assert (last.content, last.state) == ("word" * size, "streaming")
         assert store.trace(answer.id) == rounds[:size]
@@ -41,22 +45,10 @@ def test_an_answer_has_what_was_streamed_until_it_ends(store):
 
 def test_a_trace_that_differs_from_what_was_streamed_replaces_it(store):
     _, answer = answering(store)
-    store.stream(answer.id, "a", trace(3))
+    stream(store, answer.id, "a", trace(3))
     other = (step(100), step(101))
-    store.stream(answer.id, "b", other)
+    stream(store, answer.id, "b", other)
     assert store.trace(answer.id) == other
-
-
-def test_a_stopped_answer_can_go_on(path):
-    store = opened(path)
-    conversation, (_, ended) = talk(store, "Hi")
-    store.close()
-    store = opened(path)
-    store.stream(ended.id, "Answer to Hi and", trace(3))
-    assert store.path(conversation)[-1].state == "streaming"
-    end(store, ended.id, "Answer to Hi and bye", trace(4))
-    assert store.trace(ended.id) == trace(4)
-    assert [each.id for each in store.summaries("bye")] == [conversation]
 
 
 @pytest.mark.parametrize("text", ["", "\0", "a\0b", "\x1b]0;x\x07", "\ud800 half", "𝒳" * 1000])
@@ -88,7 +80,7 @@ def test_a_message_follows_only_one_of_its_own_conversation_and_what_is_missing_
         with pytest.raises(StorageError, match="no message 5"):
             look(5)
     with pytest.raises(StorageError, match="no message 5"):
-        store.stream(5, "", ())
+        stream(store, 5, "")
     with pytest.raises(StorageError, match="no message 5"):
         end(store, 5, "")
 
@@ -183,3 +175,38 @@ def test_attachments_come_back_and_a_damaged_one_says_so(store, path):
         sql.execute("UPDATE message SET attachments = x'00'")
     (attachment,) = store.path(conversation)[0].attachments
     assert "damaged" in attachment.text
+
+
+# Blobs that earlier versions stored can be read.
+
+FIGURES = Stats(
+    "sps", 2, 6, 5, 3, 9, 4, 5, 0.5, 0.25, 2.0, {3: 2}, 0.5, 1.0, 0.0, (Tally(2, 1),),
+    {"model": Tally(5, 3)}, "tiny",
+)  # fmt: skip
+ATTACHMENTS = (Attachment("a.py", "x = 1"),)
+TOP = (Alternative(7, "Hi", 0.5),)
+STEPS = (
+    Step(
+        (
+            Token(7, "Hi", Origin.DRAFT, "model", 0.5, 0.25, 0, 0.125, TOP),
+            Token(8, "!", Origin.RESIDUAL, "model", 0.75, 0.5, 1),
+        ),
+        (RejectedToken(9, "?", "model", 1, 0.5, None, 0.9, 0.75),),
+    ),
+)
+STORED = json.loads(Path(__file__).with_name("blobs.json").read_text())
+"""What the first versions wrote, in hexadecimal digits."""
+
+
+def test_values_that_the_first_versions_stored_are_read() -> None:
+    stored = {name: bytes.fromhex(digits) for name, digits in STORED.items()}
+    assert UNPACK["stats"](stored["stats"]) == replace(FIGURES, engine="llama")
+    assert UNPACK["attachments"](zlib.compress(stored["attachments"])) == ATTACHMENTS
+    assert unpack_trace(zlib.compress(stored["trace"])) == STEPS
+
+
+def test_the_parts_of_a_thought_are_stored() -> None:
+    (step,) = STEPS
+    thought = replace(step.tokens[0], part="thought"), replace(step.tokens[1], part="marker")
+    steps = (Step(thought, step.rejected),)
+    assert unpack_trace(pack_trace(steps)) == steps

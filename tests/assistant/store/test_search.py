@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from assistant.store.store import Store
 from tests.assistant.store.conversations import opened, talk
-from tests.stored import begin, end
+from tests.stored import begin, end, stream
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def test_a_message_is_found_as_long_as_it_is_to_be_seen(store):
     store.restore(records[2].id)
     assert len(store.summaries("beta")) == 1
     answer = begin(store, conversation, records[0].id, "")
-    store.stream(answer.id, "gamma", ())
+    stream(store, answer.id, "gamma")
     end(store, answer.id, "delta")
     assert store.summaries("gamma") == ()
     assert len(store.summaries("delta")) == 1

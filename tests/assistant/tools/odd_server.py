@@ -45,28 +45,31 @@ class Server:
     def cancelled(self):
         pass
 
+    def reply(self, message):
+        """Return the result or the error of a request; None if there is none, or it was sent."""
+        method, result = message.get("method"), None
+        if method == "initialize":
+            result = {
+                "protocolVersion": self.protocol,
+                "capabilities": {} if type(self) is Toolless else {"tools": {}},
+                "serverInfo": {"name": "odd", "version": "1"},
+            }
+        elif method == "tools/list":
+            result = self.tools((message.get("params") or {}).get("cursor"))
+        elif method == "tools/call":
+            result = self.call()
+        elif method == "notifications/cancelled":
+            self.cancelled()
+        elif method and "id" in message:
+            return {"error": {"code": -32601, "message": "Method not found"}}
+        return None if result is None else {"result": result}
+
     def serve(self):
         self.begin()
-        for line in sys.stdin:
-            message, self.line, result = json.loads(line), line, None
-            identity, method = message.get("id"), message.get("method")
-            if method == "initialize":
-                result = {
-                    "protocolVersion": self.protocol,
-                    "capabilities": {} if type(self) is Toolless else {"tools": {}},
-                    "serverInfo": {"name": "odd", "version": "1"},
-                }
-            elif method == "tools/list":
-                result = self.tools((message.get("params") or {}).get("cursor"))
-            elif method == "tools/call":
-                result = self.call()
-            elif method == "notifications/cancelled":
-                self.cancelled()
-            elif method and identity is not None:
-                error = {"code": -32601, "message": "Method not found"}
-                send({"id": identity, "error": error})
-            if result is not None:
-                send({"id": identity, "result": result})
+        for self.line in sys.stdin:
+            message = json.loads(self.line)
+            if reply := self.reply(message):
+                send({"id": message["id"], **reply})
 
 
 class Future(Server):

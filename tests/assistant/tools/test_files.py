@@ -12,7 +12,7 @@ import pytest
 
 from assistant.tools import files
 from assistant.tools.files import FILE_BYTES
-from assistant.tools.toolbox import Toolbox
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import RESULT_CHARACTERS, ToolResult, ToolSettings
 from tests.assistant.tools.toolboxes import call
 from tests.patience import WAIT_S
@@ -38,19 +38,19 @@ def folder(tmp_path):
 
 
 async def use(roots: Path | list[Path], what: str, **arguments: object) -> ToolResult:
-    tools = Toolbox(ToolSettings((roots,) if isinstance(roots, Path) else tuple(roots)))
+    tools = ToolSet(ToolSettings((roots,) if isinstance(roots, Path) else tuple(roots)))
     return await call(tools, f"files__{what}", json.dumps(arguments))
 
 
 async def test_without_a_folder_there_are_no_such_tools():
-    tools = Toolbox(ToolSettings())
-    assert await tools.offered() == ()
-    assert tools.reports() == ()
+    tools = ToolSet(ToolSettings())
+    await tools.refresh()
+    assert (tools.offered, tools.reports()) == ({}, ())
 
 
 async def test_all_are_read_only_and_an_approval_is_for_the_folders(folder, tmp_path):
-    before = await Toolbox(ToolSettings((folder,))).offered()
-    after = await Toolbox(ToolSettings((folder, tmp_path / "more"))).offered()
+    before = await files.Files([folder]).offered()
+    after = await files.Files([folder, tmp_path / "more"]).offered()
     assert [each.tool.name for each in before] == ["files__read", "files__list", "files__search"]
     assert all(each.read_only for each in before)
     assert not {each.fingerprint for each in before} & {each.fingerprint for each in after}
@@ -59,10 +59,11 @@ async def test_all_are_read_only_and_an_approval_is_for_the_folders(folder, tmp_
 async def test_half_a_character_in_a_path_or_a_name_is_no_error(tmp_path):
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("hello")
     own = files.Files([tmp_path])
-    wrong = await own.call("files__read", {"path": "\ud800"})
+    read, list_, _ = await own.offered()
+    wrong = await own.call(read, {"path": "\ud800"})
     assert (wrong.state, "not valid Unicode" in wrong.text) == ("failed", True)
-    assert (await own.call("files__list", {})).text == "caf\ufffd.txt (5 bytes)"
-    assert (await own.call("files__read", {"path": os.fsdecode(b"caf\xe9.txt")})).text == "hello"
+    assert (await own.call(list_, {})).text == "caf\ufffd.txt (5 bytes)"
+    assert (await own.call(read, {"path": os.fsdecode(b"caf\xe9.txt")})).text == "hello"
 
 
 async def test_a_file_is_read_whole_or_in_part(folder):
@@ -155,7 +156,7 @@ async def test_with_two_folders_a_path_has_to_be_chosen(folder, tmp_path):
     ],
 )  # fmt: skip
 async def test_arguments_that_do_not_fit_are_a_failure(folder, arguments):
-    result = await call(Toolbox(ToolSettings((folder,))), "files__read", arguments)
+    result = await call(ToolSet(ToolSettings((folder,))), "files__read", arguments)
     assert result.state == "failed"
 
 

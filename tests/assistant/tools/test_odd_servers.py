@@ -14,12 +14,18 @@ import pytest
 from assistant.request import ToolCall
 from assistant.tools import server
 from assistant.tools.server import ERROR_BYTES
-from assistant.tools.toolbox import Toolbox
-from assistant.tools.values import RESULT_CHARACTERS, ToolSettings, tool_result
+from assistant.tools.toolbox import ToolSet
+from assistant.tools.values import RESULT_CHARACTERS, OfferedTool, ToolSettings, tool_result
 from tests.assistant.tools.toolboxes import HERE, call, names, odd, opened, report
 from tests.patience import WAIT_S
 
 ROOT = HERE.parents[2]
+
+
+async def again(tools: ToolSet) -> OfferedTool | None:
+    """List the tools once more; return the one that most servers have."""
+    await tools.refresh()
+    return tools.offered.get("odd__go")
 
 
 def test_a_result_is_cut_to_what_a_context_holds_and_stays_text_without_nulls():
@@ -48,12 +54,12 @@ async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
     """A tool that was allowed as it described itself is not called once that has changed."""
     file = tmp_path / "lists"
     async with opened(odd("Revising", file)) as tools:
-        (before,) = await tools.offered()
+        before = await again(tools)
         assert file.read_text() == "2"
         assert (await call(tools, allowed=before)).text == "done"
         assert file.read_text() == "3"
         assert await tools.call(ToolCall("odd__go", "{}"), before) is None
-        (after,) = await tools.offered()
+        after = tools.offered["odd__go"]
         assert (before.tool.description, after.tool.description) == ("version 1", "version 2")
         assert before.fingerprint != after.fingerprint
         assert (await call(tools, allowed=after)).text == "done"
@@ -63,7 +69,7 @@ async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
 @pytest.mark.parametrize("how", ["refuses", "ends"])
 async def test_a_server_that_ended_since_it_was_used_is_started_again(how):
     async with opened(odd("Unlisting", how)) as tools:
-        assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
+        assert await again(tools)
         assert (report(tools).state, report(tools).reason) == ("ready", "")
 
 
@@ -79,11 +85,11 @@ def killed_soon(monkeypatch):
 async def test_a_server_that_does_not_list_its_tools_is_stopped(monkeypatch):
     async with opened(odd("Unlisting", "hangs")) as tools:
         monkeypatch.setattr(server, "START_S", 0.2)
-        assert await tools.offered() == ()
+        assert await again(tools) is None
         assert report(tools).state == "failed"
         assert report(tools).reason.startswith("It did not list its tools within 0.2 s")
         monkeypatch.setattr(server, "START_S", WAIT_S)
-        assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
+        assert await again(tools)
 
 
 async def test_a_server_that_dies_in_a_call_is_reported_and_started_again():
@@ -93,7 +99,7 @@ async def test_a_server_that_dies_in_a_call_is_reported_and_started_again():
         assert "It ended, closed its output" in result.text
         assert report(tools).state == "failed"
         assert report(tools).errors == "I am going"
-        assert [each.tool.name for each in await tools.offered()] == ["odd__go"]
+        assert await again(tools)
 
 
 @pytest.mark.parametrize("how", ["text", "parts", "line without an end"])
@@ -164,7 +170,7 @@ async def test_a_server_that_never_starts_is_not_waited_for_at_each_question(mon
     async with opened(odd("Silent")) as tools:
         assert "did not start within 0.5 seconds" in report(tools).reason
         monkeypatch.setattr(server, "import_module", pytest.fail)  # what a start begins with
-        assert await tools.offered() == ()
+        assert await again(tools) is None
         assert report(tools).state == "failed"
 
 
@@ -175,7 +181,7 @@ async def test_a_disk_without_room_for_a_temporary_file_is_a_failure_and_not_wai
     monkeypatch.setattr(server, "TemporaryFile", Mock(side_effect=full))
     async with asyncio.timeout(WAIT_S), opened(odd("Echoing")) as tools:
         assert "No space left on device" in report(tools).reason
-        assert (await tools.offered(), report(tools).state) == ((), "failed")
+        assert (await again(tools), report(tools).state) == (None, "failed")
 
 
 async def test_only_the_end_of_a_flood_of_errors_is_shown():
@@ -207,12 +213,12 @@ async def test_requests_of_a_server_are_refused():
 
 @pytest.mark.usefixtures("killed_soon")
 async def test_closing_while_a_server_starts_ends_it():
-    tools = Toolbox(ToolSettings(servers=(odd("Silent"),)))
-    starting = asyncio.create_task(tools.offered())
+    tools = ToolSet(ToolSettings(servers=(odd("Silent"),)))
+    starting = asyncio.create_task(again(tools))
     while not (found := psutil.Process().children(recursive=True)):
         await asyncio.sleep(0.01)
     await tools.close()
-    assert await starting == ()
+    assert await starting is None
     assert not any(_runs(each.pid) for each in found)
     assert report(tools).state == "off"
 

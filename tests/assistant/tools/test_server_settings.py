@@ -36,16 +36,14 @@ def test_a_name_or_an_address_that_misleads_and_what_nothing_can_be_made_of_is_r
         ServerSettings(**{"name": "srv", **settings})
 
 
+HERE = "http://127.0.0.1:8000/mcp", "http://localhost/", "https://[::1]:1/", "http://127.8.8.8/"
+
+
 @pytest.mark.parametrize(
-    "url",
-    ["http://127.0.0.1:8000/mcp", "http://localhost/", "https://[::1]:1/", "http://127.8.8.8/"],
+    ("url", "host"), [*((url, "") for url in HERE), ("https://tools.lan/mcp", "Tools.lan")]
 )
-def test_this_machine_needs_no_permission(url):
-    assert ServerSettings("srv", url=url).url == url
-
-
-def test_another_machine_needs_its_own_name_as_permission():
-    assert ServerSettings("srv", url="https://tools.lan/mcp", allow_host="Tools.lan")
+def test_another_machine_needs_its_own_name_as_permission_and_this_one_none(url, host):
+    assert ServerSettings("srv", url=url, allow_host=host).url == url
     with pytest.raises(UsageError, match=r'set allow_host = "other\.lan"'):
         ServerSettings("srv", url="https://other.lan/mcp", allow_host="tools.lan")
 

@@ -1,4 +1,4 @@
-"""`Toolbox`: MCP servers by standard streams and HTTP, their secrets and addresses."""
+"""`ToolSet`: MCP servers by standard streams and HTTP, their secrets and addresses."""
 
 import json
 import sys
@@ -12,18 +12,18 @@ from typing import ClassVar
 
 import pytest
 
-from assistant.tools.toolbox import Toolbox
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ServerSettings, ToolSettings
+from tests.assistant.tools.odd_server import Server
 from tests.assistant.tools.toolboxes import call, odd, opened, report
 
 
 async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts():
-    tools = Toolbox(ToolSettings(servers=(odd("Failing", name="a"), odd("Parts"))))
+    tools = ToolSet(ToolSettings(servers=(odd("Failing", name="a"), odd("Parts"))))
     assert report(tools).state == "off"
-    offered = await tools.offered()
-    assert offered == await tools.offered()
-    assert [each.tool.name for each in offered] == ["a__go", "odd__go", "odd__other"]
-    assert [each.read_only for each in offered] == [False, True, False]
+    await tools.refresh()
+    read_only = {name: tool.read_only for name, tool in tools.offered.items()}
+    assert read_only == {"a__go": False, "odd__go": True, "odd__other": False}
     assert (await call(tools)).text == "a text\n[image, left out]\na note"
     assert (await call(tools, "odd__other")).text == '{"degrees": 20}'
     failed = await call(tools, "a__go")
@@ -99,20 +99,10 @@ class Web(BaseHTTPRequestHandler):
             self.answer(message)
 
     def answer(self, message):
-        results = {
-            "initialize": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "web", "version": "1"},
-            },
-            "tools/list": {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]},
-        }
-        known = {"result": results.get(message["method"])}
-        reply = f"You sent {self.headers['Authorization']}"
-        error = {"error": {"code": -32601, "message": reply}}
-        response = {"jsonrpc": "2.0", "id": message.get("id")} | (
-            known if known["result"] else error
-        )
+        refusal = {"code": -32601, "message": f"You sent {self.headers['Authorization']}"}
+        calls = message["method"] == "tools/call"
+        reply = {"error": refusal} if calls else Server("").reply(message)
+        response = {"jsonrpc": "2.0", "id": message.get("id"), **(reply or {})}
         content = json.dumps(response).encode() if "id" in message else b""
         content += b" " * (2_000_000 * (self.what == "huge"))
         self.send_response(200 if content else 202)
@@ -162,8 +152,9 @@ async def test_a_secret_that_a_server_repeats_is_hidden_and_one_that_dies_is_rep
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")  # nothing answers there
     with web() as (port, _):
         server = ServerSettings("web", url=f"http://127.0.0.1:{port}/", headers=SECRET)
-        tools = Toolbox(ToolSettings(servers=(server,)))
-        (go,) = await tools.offered()
+        tools = ToolSet(ToolSettings(servers=(server,)))
+        await tools.refresh()
+        go = tools.offered["web__go"]
         refused = await call(tools, allowed=go)
         assert refused.text == "The server refused: You sent [secret]"
         assert "sesame" not in f"{report(tools)}"
@@ -209,6 +200,7 @@ def test_headers_go_to_the_scheme_host_and_port_of_their_server_alone(url, is_to
 
 async def test_offline_leaves_out_a_server_on_another_machine():
     server = ServerSettings("web", url="http://tools.lan/", allow_host="tools.lan")
-    tools = Toolbox(ToolSettings(servers=(server,)), offline=True)
-    assert await tools.offered() == ()
+    tools = ToolSet(ToolSettings(servers=(server,)), offline=True)
+    await tools.refresh()
+    assert tools.offered == {}
     assert "offline" in report(tools).reason

@@ -1,4 +1,4 @@
-"""Toolboxes of MCP servers that run `odd_server.py`."""
+"""Sets of tools: MCP servers that run `odd_server.py`."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from assistant.request import ToolCall
-from assistant.tools.toolbox import Toolbox
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import (
     OfferedTool,
     ServerReport,
@@ -24,28 +24,30 @@ def odd(case: str, argument: object = "", name: str = "odd") -> ServerSettings:
 
 
 @asynccontextmanager
-async def opened(*servers: ServerSettings) -> AsyncIterator[Toolbox]:
-    tools = Toolbox(ToolSettings(servers=servers))
+async def opened(*servers: ServerSettings) -> AsyncIterator[ToolSet]:
+    tools = ToolSet(ToolSettings(servers=servers))
     try:
-        await tools.offered()
+        await tools.refresh()
         yield tools
     finally:
         await tools.close()
 
 
 async def call(
-    tools: Toolbox, name: str = "odd__go", arguments: str = "{}", allowed: OfferedTool | None = None
+    tools: ToolSet, name: str = "odd__go", arguments: str = "{}", allowed: OfferedTool | None = None
 ) -> ToolResult:
     """Call a tool that is as it was allowed: as it is offered now, unless that is given."""
-    tool = allowed or next(tool for tool in await tools.offered() if tool.tool.name == name)
-    result = await tools.call(ToolCall(name, arguments), tool)
+    if allowed is None:
+        await tools.refresh()
+    tool = allowed or tools.offered[name]
+    result = await tools.call(ToolCall(tool.tool.name, arguments), tool)
     assert result is not None
     return result
 
 
-def report(tools: Toolbox) -> ServerReport:
+def report(tools: ToolSet) -> ServerReport:
     return tools.reports()[-1]
 
 
-def names(tools: Toolbox) -> list[str]:
+def names(tools: ToolSet) -> list[str]:
     return [each.tool.name for each in report(tools).tools]

@@ -18,7 +18,8 @@ from assistant.request import Sampling
 from assistant.session.active_branch import ActiveBranch
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
-from assistant.tools.toolbox import Toolbox, ToolSet
+from assistant.tools.server import Server
+from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
 from tests.engine import ENGINE
 from tests.patience import WAIT_S
@@ -106,10 +107,10 @@ class Chat(Driver):
         self.engine.go_on.set()
         await self.until(lambda: self.screen.controller.ready and self.screen.session.idle)
 
-    def use(self, tools: Toolbox, **how: Any) -> None:
+    def use(self, server: Server, **how: Any) -> None:
         """Have tools in memory instead of those of the settings."""
-        tool_set = ToolSet(ToolSettings((Path("/"),)), **how)
-        self.screen.session.tool_loop.tools, tool_set.toolbox = tool_set, tools
+        self.screen.session.tool_loop.tools = tools = ToolSet(ToolSettings((Path("/"),)), **how)
+        tools.servers = {"disk": server}
 
     async def send(self, text: str) -> None:
         self.prompt.focus()

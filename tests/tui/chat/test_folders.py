@@ -12,7 +12,7 @@ from assistant.request import EngineArgs
 from assistant.session.attachments import ReadingLimits
 from assistant.session.chat_session import ChatSession
 from assistant.session.events import Preparing
-from assistant.store.values import BY_PASSAGES, Attachment
+from assistant.store.values import Attachment
 from tests.assistant.passages.indexes import update_here, updated_after
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat, use_editor
 from tests.tui.chat.prompt_driver import at_the_prompt
@@ -76,7 +76,7 @@ async def test_a_long_text_is_asked_by_its_passages_unless_w_insists(notes: Path
             await typist.until(partial(lambda shown: shown in typist.row, name))
         short, asked = typist.prompt.attachments
         assert (short.name, short.is_folder) == ("notes/air.md", False)
-        assert asked == Attachment("notes/long.md/", whole.text, note=BY_PASSAGES)
+        assert asked == Attachment("notes/long.md/", whole.text)
         assert "by passages; Ctrl+L w reads all of it in 2 min" in typist.row
         assert typist.prompt.attached.tokens < 100
         await typist.pilot.press("ctrl+l", "w", "escape")

@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from threading import Event
 
 import pytest
 from textual.events import AppBlur, AppFocus
@@ -10,6 +11,7 @@ from assistant.events import Decoded
 from assistant.store.files import database_path
 from assistant.store.store import Store
 from assistant.store.values import StoredMessage, unsent
+from tests.patience import WAIT_S
 from tests.stored import ask, end
 from tests.tui.chat.chat_driver import Pair, open_chat
 
@@ -34,6 +36,24 @@ async def test_the_next_start_continues_where_the_user_left_off(pair: Pair, home
         await chat.until(lambda: (home / "ngrams").exists())  # learnt from what was said
         # Its tokens are those it was decoded as, in another process too.
         assert chat.engine.requests[0].messages[1].token_ids
+
+
+async def test_questions_that_are_sent_before_the_store_opens_begin_a_conversation_there(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_chat(*pair, asked=("Earlier",)):
+        may_open = Event()
+    monkeypatch.setattr(Store, "back_up", lambda store: may_open.wait(WAIT_S))
+    async with open_chat(*pair, hold=(Decoded, 999)) as chat:
+        await chat.send("One")
+        await chat.send("Two")
+        await chat.until(lambda: chat.screen.controller.ready)
+        assert (chat.texts, len(chat.prompt.queued)) == ([], 2)
+        assert not chat.prompt.queue.paused
+        may_open.set()
+        await chat.until(lambda: len(chat.texts) == 4 and chat.screen.session.idle)
+        assert chat.store.path(2) == chat.path.records
+        assert chat.texts[::2] == ["One", "Two"]
 
 
 async def test_a_store_that_comes_after_the_end_is_closed(pair: Pair, tmp_path: Path) -> None:

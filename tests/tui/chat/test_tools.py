@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 
 from assistant.request import ToolCall
 from assistant.session.unsent_text import Unsent
 from assistant.store.values import StoredMessage
-from assistant.tools.values import ToolResult, tool_result
+from assistant.tools.server import Server
+from assistant.tools.values import ServerReport, ToolResult, tool_result
 from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tui.chat.conversation.tool_turns import (
@@ -224,7 +226,9 @@ async def test_the_card_says_which_keys_work_now_and_typing_allows_nothing(endle
 
 async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless: Path) -> None:
     async with open_calling(endless) as chat:
-        chat.box.problem = "It cannot be started: \x1b[31m."
+        failed = ServerReport("net", "failed", "It cannot be started: \x1b[31m.", (), "last words")
+        net = Mock(Server, report=lambda: failed, offered=AsyncMock(return_value=()))
+        chat.screen.session.tool_loop.tools.servers["net"] = net
         await chat.call((READ,))
         assert any("cannot be started" in note for note in chat.shown("Note"))
         await chat.press("ctrl+up", "a")
@@ -246,5 +250,5 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless:
         ]
         await chat.press("down", "delete", "end")
         assert lines()[1] == "  disk__read · only reads · asks"
-        details = "It cannot be started: ␛[31m.\n\nIts messages:\nits last words"
+        details = "It cannot be started: ␛[31m.\n\nIts messages:\nlast words"
         assert str(screen.detail.render()) == details

@@ -101,7 +101,6 @@ async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
 async def test_another_conversation_has_no_figures_of_the_last_one() -> None:
     chat = InlineChat(Settings(), store := Store(None))
     chat.prompt, commands = Mock(), SlashCommands(chat, store)
-    chat.session.save_in(store)
     chat.scrollback.show(Decoded((), (), 0, 70, FIRST))
     assert chat.scrollback.status.last is not None
     commands.enter("/new")
