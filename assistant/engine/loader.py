@@ -74,7 +74,7 @@ class Loader:
             opened.push(models.pop_all())
         reading_s = newest(self.setup.target, "verify", self.setup.cache).prompt_token_s
         assistant.can_grow = target.n_ctx < target.weights.n_ctx_train
-        assistant.chat.suffix_tokens = suffix_tokens(reading_s)
+        assistant.chat.infills.suffix_tokens = suffix_tokens(reading_s)
         return assistant, Ready(
             _info("target", target),
             draft_info,

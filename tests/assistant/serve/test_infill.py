@@ -18,7 +18,7 @@ from assistant.engine.control import Control
 from assistant.engine.load import load
 from assistant.engine.model_profile import ModelProfile
 from assistant.events import Stop
-from assistant.prompt.infill import FarSuffix, InfillPrompt, suffix_tokens
+from assistant.prompt.infill import InfillPrompts, suffix_tokens
 from assistant.request import Constraint, EngineArgs, Infill, Message, Request
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
@@ -111,7 +111,7 @@ def test_the_prompt_of_a_gap_has_every_byte_around_it(
     open_model: Open, request: pytest.FixtureRequest, kind: str, before: str, after: str
 ) -> None:
     vocab = open_model(request.getfixturevalue(kind)).weights.vocab
-    tokens = InfillPrompt(vocab, before, Infill(after), 500).tokens
+    tokens, _ = InfillPrompts(vocab).prompt(before, Infill(after), 500, "")
     marks = [vocab.infill_marks[part] for part in ("prefix", "suffix", "middle")]
     assert [token for token in tokens if token in marks] == marks
     split = tokens.index(marks[1])
@@ -122,31 +122,32 @@ def test_the_prompt_of_a_gap_has_every_byte_around_it(
 def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(open_model: Open, filling: Path) -> None:
     vocab = open_model(filling).weights.vocab
     before, after = "a" * 500 + "b", "c" + "d" * 500
-    prompt = InfillPrompt(vocab, before, Infill(after, (("x", "e" * 500),)), 200)
-    text = b"".join(map(vocab.piece, prompt.tokens)).decode()
-    assert len(prompt.tokens) <= 200
+    gap = Infill(after, (("x", "e" * 500),))
+    tokens, _ = InfillPrompts(vocab).prompt(before, gap, 200, "")
+    text = b"".join(map(vocab.piece, tokens)).decode()
+    assert len(tokens) <= 200
     assert ("abcd" in text, "e" in text) == (True, False)
 
 
 def test_a_typed_key_recomputes_little_of_a_long_suffix(open_model: Open, filling: Path) -> None:
     vocab = open_model(filling).weights.vocab
     after = "".join(f"line {number}\n" for number in range(100))
-    older, newer = (
-        InfillPrompt(vocab, before, Infill(after), 2000) for before in ("a = b", "a = bc")
+    prompts = InfillPrompts(vocab)
+    (older, _), (newer, context) = (
+        prompts.prompt(before, Infill(after), 2000, "") for before in ("a = b", "a = bc")
     )
-    again = len(newer.tokens) - common_prefix(older.tokens, newer.tokens)
-    assert again <= 44
-    assert after in b"".join(map(vocab.piece, newer.context)).decode()  # all of it can be copied
+    assert len(newer) - common_prefix(older, newer) <= 28
+    assert after in b"".join(map(vocab.piece, context)).decode()  # all of it can be copied
 
 
 def test_a_far_suffix_is_read_once_for_all_cursors(open_model: Open, filling: Path) -> None:
     vocab = open_model(filling).weights.vocab
     lines = [f"line {number}\n" for number in range(300)]
-    chosen = FarSuffix()
+    prompts = InfillPrompts(vocab)
 
     def at(line: int, typed: str = "", lines: list[str] = lines) -> tuple[str, int]:
         before, after = "".join(lines[:line]) + typed, "".join(lines[line:])
-        tokens = InfillPrompt(vocab, before, Infill(after), 1000, far_suffix=chosen).tokens
+        tokens, _ = prompts.prompt(before, Infill(after), 1000, "")
         assert len(tokens) <= 1000
         again = len(tokens) - tokens.index(vocab.infill_marks["suffix"]) - 2
         return b"".join(map(vocab.piece, tokens)).decode(), again
@@ -185,10 +186,10 @@ def test_a_suffix_is_cut_to_half_a_second_of_prefill(
 
 def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, filling: Path) -> None:
     vocab = open_model(filling).weights.vocab
-    prompt = InfillPrompt(vocab, "a = b", Infill("\n"), 500, "c(d, e)")
-    source = InfillSource(prompt.context, len(prompt.tokens))
-    source.read(prompt.tokens)
-    run: Any = source.offer(prompt.tokens, 5)
+    tokens, context = InfillPrompts(vocab).prompt("a = b", Infill("\n"), 500, "c(d, e)")
+    source = InfillSource(context, len(tokens))
+    source.read(tokens)
+    run: Any = source.offer(tokens, 5)
     assert b"".join(map(vocab.piece, run.tokens)) == b"c(d, "
 
 
