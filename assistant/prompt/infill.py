@@ -44,7 +44,7 @@ class InfillPrompts:
     """
 
     def __init__(self, vocab: Vocab) -> None:
-        self._vocab, self._marks = vocab, vocab.infill_marks
+        self._vocab = vocab
         self.suffix_tokens = SUFFIX_FEWEST
         """How many tokens after a gap may be read again for each key; see `suffix_tokens`."""
         self._far = ""  # the part of the suffix before the prefix; empty if there is none
@@ -60,7 +60,7 @@ class InfillPrompts:
         answer continues, and have the `prediction` of it. A `UsageError` says that the model has no
         marks for a gap.
         """
-        marks, tokenize = self._marks, self._vocab.tokenize_inside
+        marks, tokenize = self._vocab.infill_marks, self._vocab.tokenize_inside
         if not {"prefix", "suffix"} <= marks.keys():
             raise UsageError(NO_MARKS)
         budget -= len(marks) + 1
@@ -96,7 +96,7 @@ class InfillPrompts:
 
     def _marked(self, files: list[int], prefix: list[int], suffix: list[int]) -> list[int]:
         """Return the whole prompt. A model without a mark for the middle reads the suffix first."""
-        marks, bos = self._marks, self._vocab.bos
+        marks, bos = self._vocab.infill_marks, self._vocab.bos
         start = [] if bos is None else [bos]
         after, before = [marks["suffix"], *suffix], [marks["prefix"], *prefix]
         around = [*before, *after, marks["middle"]] if "middle" in marks else after + before
@@ -104,7 +104,7 @@ class InfillPrompts:
 
     def _fitting(self, files: Sequence[tuple[str, str]], budget: int) -> list[int]:
         """Return the tokens of as many of the last files as fit, each with its name."""
-        tokenize, mark = self._vocab.tokenize_inside, self._marks.get("file")
+        tokenize, mark = self._vocab.tokenize_inside, self._vocab.infill_marks.get("file")
         fitting: list[int] = []
         for name, text in reversed(files):
             start = tokenize("\n\n") if mark is None else [mark, *tokenize(f"{name}\n")]
