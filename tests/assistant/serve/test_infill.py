@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.sources.suffix import InfillSource
 from assistant.engine.control import Control
-from assistant.engine.load import load
 from assistant.engine.model_profile import ModelProfile
 from assistant.events import Stop
 from assistant.prompt.infill import InfillPrompts, suffix_tokens
@@ -27,6 +25,7 @@ from assistant.serve.text_completion import from_text
 from models.base import common_prefix
 from models.native.vocab import GAP_MARKS
 from tests import tiny
+from tests.assistant.engine.answering import loaded
 from tests.assistant.serve.conftest import Running, finished, serving
 from tests.conftest import Open
 from tests.patience import WAIT_S
@@ -175,9 +174,7 @@ def test_a_suffix_is_cut_to_half_a_second_of_prefill(
     monkeypatch.setattr("assistant.engine.loader.newest", lambda *_: known)
     after = "".join(f"line {number}\n" for number in range(200))
     request = Request((Message("user", "a = "),), infill=Infill(after))
-    with ExitStack() as opened:
-        setup = EngineArgs(path, None, 4096, threads=1, measure=False)
-        assistant, _ = load(setup, Control(), lambda _: None, opened)
+    with loaded(EngineArgs(path, None, 4096, threads=1, measure=False)) as (assistant, _):
         tokens = assistant.prompt(request, Control()).tokens
     marks = assistant.vocab.infill_marks
     assert suffix_tokens(token_s / 1000) in (40, 512)
@@ -197,9 +194,7 @@ def test_a_prediction_keeps_the_loss_limit(filling: Path, monkeypatch: pytest.Mo
     begun = list[bool]()
     monkeypatch.setattr(Controller, "begin", lambda _, little, *how: begun.append(little))
     monkeypatch.setattr("assistant.decoding.sources.edit.EditSource", None)  # no second copy
-    with ExitStack() as opened:
-        setup = EngineArgs(filling, None, 512, threads=1, measure=False)
-        assistant, _ = load(setup, Control(), lambda _: None, opened)
+    with loaded(EngineArgs(filling, None, 512, threads=1, measure=False)) as (assistant, _):
         assistant.controller = Controller(Costs({1: 1.0, 2: 1.1}, {1: 0.1, 2: 0.2}))
         for prediction in ("", "b"):
             gap = Request((Message("user", "a"),), infill=Infill("c"), max_tokens=1)
@@ -262,14 +257,8 @@ def test_the_request_of_each_plugin_is_obeyed_to_the_letter(editor: Running, nam
     assert whole == editor.answer("/infill", {**ASKED["vscode"][1], "input_extra": []})["content"]
 
 
-@pytest.mark.parametrize("name", ["continue", "zed"])
-def test_marks_that_a_client_writes_are_those_of_a_gap(name: str) -> None:
-    adapted = from_text(ASKED[name][1], Notices(), Request(()))
-    assert adapted.defaults.infill == Infill(AFTER)
-
-
 @pytest.mark.parametrize("marks", GAP_MARKS, ids=" ".join)
-def test_the_marks_of_each_family_are_those_of_a_gap(marks: tuple[str, str, str]) -> None:
+def test_marks_that_a_client_writes_are_those_of_a_gap(marks: tuple[str, str, str]) -> None:
     prompt = f"{marks[0]}{BEFORE}{marks[1]}{AFTER}{marks[2]}"
     assert from_text({"prompt": prompt}, Notices(), Request(())).defaults.infill == Infill(AFTER)
 
@@ -303,9 +292,7 @@ def test_an_answer_ends_where_it_begins_to_repeat_what_follows(filling: Path) ->
     gap = Infill(")\n    return 1\n")
     form = Constraint("regex", r"x\)\n    return 1\ny")
     request = Request((Message("user", "f("),), infill=gap, constraint=form, max_tokens=40)
-    with ExitStack() as opened:
-        setup = EngineArgs(filling, None, 512, threads=1, measure=False)
-        assistant, _ = load(setup, Control(), lambda _: None, opened)
+    with loaded(EngineArgs(filling, None, 512, threads=1, measure=False)) as (assistant, _):
         end: Any = [*assistant.reply(request, Control("ars"))][-1]
     assert (end.text, end.stop) == ("x", Stop.STOP_STRING)
 
