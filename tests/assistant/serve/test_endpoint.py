@@ -79,10 +79,14 @@ def test_a_text_is_completed_without_the_template_whole_and_streamed(running: Ru
     *chunks, usage = client.completions.create(**body, **STREAM)
     assert "".join(chunk.choices[0].text for chunk in chunks) == whole.choices[0].text
     assert usage.usage.total_tokens == whole.usage.total_tokens
-    for wanted in ({"prompt": ["a", "b"]}, {"suffix": [1]}, {"echo": True}, {"prompt": [1, 2]}):
+    for name, value in (
+        ("prompt", ["a", "b"]), ("prompt", [1, 2]), ("prompt", []), ("suffix", [1]), ("echo", True),
+    ):  # fmt: skip
         with pytest.raises(openai.BadRequestError) as refused:
-            client.completions.create(**{**body, **wanted})
-        assert refused.value.param == next(iter(wanted))
+            client.completions.create(**{**body, name: value})
+        assert refused.value.param == name
+    with pytest.raises(openai.BadRequestError, match="takes 1,500 tokens"):
+        client.completions.create(model="tiny", prompt="x" * 1500)
 
 
 def logprobs_of(client: openai.OpenAI, mode: str, stream: bool, **wanted: Any) -> Any:
@@ -201,6 +205,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"response_format": {"type": "json_object"}, "extra_body": {"grammar": "x"}}, 400,
          "invalid_value", "grammar"),
         ({"extra_body": {"grammar": "root ::= nothing"}}, 400, "invalid_value", None),
+        ({"extra_body": {"json_schema": {"type": "hiccup"}}}, 400, "invalid_value", None),
         ({"extra_body": {"grammar": "x" * 1_000_001}}, 400, "invalid_value", "grammar"),
         ({"response_format": {"type": "json_object", "schema": {"const": "x" * 10**6}}}, 400,
          "invalid_value", "response_format"),
