@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
@@ -22,7 +21,7 @@ from assistant.serve.completion_objects import Completion
 from assistant.serve.completion_schema import parse
 from assistant.serve.exchange import Exchange, Waiting
 from assistant.serve.exchange import stream as streamed
-from tests.assistant.serve.conftest import Running, finished, serving
+from tests.assistant.serve.conftest import Running, finished
 
 HELLO = [{"role": "user", "content": "Hello"}]
 NO_LOGPROBS = ChoiceLogprobs(content=[])
@@ -259,20 +258,6 @@ def test_the_end_of_the_engine_is_one_error_and_the_next_request_works(slow: Run
         complete(client, max_tokens=8000)
     assert (refused.value.status_code, refused.value.code) == (503, "engine_died")
     assert complete(client, max_tokens=2).usage.completion_tokens == 2
-
-
-def test_a_server_that_is_stopped_tells_its_clients_so(slow_target: Path) -> None:
-    slow = serving(slow_target, n_ctx=8192, measure=False)
-    with slow as running, ThreadPoolExecutor() as pool:
-        stream = complete(running.client(), stream=True, max_tokens=4000)
-        next(stream)
-        whole = pool.submit(complete, running.client(), max_tokens=4000)
-        running.until(lambda: len(running.endpoint._jobs) == 2)
-        running.stop()
-        with pytest.raises(openai.APIError, match="server is being stopped"):
-            list(stream)
-        with pytest.raises(openai.InternalServerError, match="server is being stopped"):
-            whole.result()
 
 
 def raw(**wanted: Any) -> bytes:
