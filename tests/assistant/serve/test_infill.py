@@ -23,7 +23,7 @@ from assistant.serve.dialect import Notices
 from assistant.serve.recent_answers import LastSuggestion
 from assistant.serve.text_completion import from_text
 from models.base import common_prefix
-from models.native.vocab import GAP_MARKS
+from models.native.vocab import GAP_MARKS, Vocab
 from tests import tiny
 from tests.assistant.engine.answering import loaded
 from tests.assistant.serve.conftest import Running, finished, serving
@@ -86,6 +86,11 @@ def filling(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.write(path, stops=False, controls=CONTROLS)
 
 
+@pytest.fixture
+def vocab(open_model: Open, filling: Path) -> Vocab:
+    return open_model(filling).weights.vocab
+
+
 @pytest.fixture(scope="module")
 def sentencepiece(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("infill") / "sentencepiece.gguf"
@@ -118,8 +123,7 @@ def test_the_prompt_of_a_gap_has_every_byte_around_it(
     assert [b"".join(map(vocab.piece, part)).decode() for part in parts] == [before, after]
 
 
-def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(open_model: Open, filling: Path) -> None:
-    vocab = open_model(filling).weights.vocab
+def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(vocab: Vocab) -> None:
     before, after = "a" * 500 + "b", "c" + "d" * 500
     gap = Infill(after, (("x", "e" * 500),))
     tokens, _ = InfillPrompts(vocab).prompt(before, gap, 200, "")
@@ -128,8 +132,7 @@ def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(open_model: Open, fil
     assert ("abcd" in text, "e" in text) == (True, False)
 
 
-def test_a_typed_key_recomputes_little_of_a_long_suffix(open_model: Open, filling: Path) -> None:
-    vocab = open_model(filling).weights.vocab
+def test_a_typed_key_recomputes_little_of_a_long_suffix(vocab: Vocab) -> None:
     after = "".join(f"line {number}\n" for number in range(100))
     prompts = InfillPrompts(vocab)
     (older, _), (newer, context) = (
@@ -139,8 +142,7 @@ def test_a_typed_key_recomputes_little_of_a_long_suffix(open_model: Open, fillin
     assert after in b"".join(map(vocab.piece, context)).decode()  # all of it can be copied
 
 
-def test_a_far_suffix_is_read_once_for_all_cursors(open_model: Open, filling: Path) -> None:
-    vocab = open_model(filling).weights.vocab
+def test_a_far_suffix_is_read_once_for_all_cursors(vocab: Vocab) -> None:
     lines = [f"line {number}\n" for number in range(300)]
     prompts = InfillPrompts(vocab)
 
@@ -181,8 +183,7 @@ def test_a_suffix_is_cut_to_half_a_second_of_prefill(
     assert tokens.index(marks["middle"]) - tokens.index(marks["suffix"]) - 1 == read
 
 
-def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, filling: Path) -> None:
-    vocab = open_model(filling).weights.vocab
+def test_a_prediction_is_copied_from_the_first_token_on(vocab: Vocab) -> None:
     tokens, context = InfillPrompts(vocab).prompt("a = b", Infill("\n"), 500, "c(d, e)")
     source = InfillSource(context, len(tokens))
     source.read(tokens)
