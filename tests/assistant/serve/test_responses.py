@@ -1,6 +1,7 @@
 """OpenAI's responses, as its own client reads them."""
 
 import json
+from dataclasses import replace
 from typing import Any, Literal
 from unittest.mock import Mock
 
@@ -8,10 +9,12 @@ import openai
 import pytest
 from pydantic import BaseModel
 
+from assistant.events import TokenLogprob
 from assistant.request import Request, ToolCall
 from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import CompletionRequest, parse
-from assistant.serve.responses import from_response
+from assistant.serve.responses import Response, from_response
+from tests.assistant.prompt.prompts import token
 from tests.assistant.serve.conftest import Running
 
 PLACE = {"place": {"enum": ["Rome", "Oslo"]}}
@@ -81,6 +84,16 @@ def test_a_token_that_completes_no_character_has_its_logprob_in_a_stream(running
     assert "\ufffd" in tokens
     assert tokens == [row.token for row in whole.output[0].content[0].logprobs]
     assert len(tokens) == 40
+
+
+def test_the_round_that_ends_a_thought_has_the_logprobs_of_its_answer() -> None:
+    half = replace(token(""), logprobs=(TokenLogprob("\ufffd", (195,), -0.5),))
+    objects = Response(parsed(include=["message.output_text.logprobs"]))
+    sent = objects.more(
+        [{"reasoning_content": "Hm."}], [replace(token("Hm."), part="thought"), half]
+    )
+    rows = [row for event in sent for row in event.get("logprobs", ())]
+    assert [row["logprob"] for row in rows] == [-0.5]
 
 
 def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) -> None:
