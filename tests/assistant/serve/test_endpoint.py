@@ -21,7 +21,7 @@ from assistant.serve.completion_objects import Completion
 from assistant.serve.completion_schema import parse
 from assistant.serve.exchange import Exchange, Waiting
 from assistant.serve.exchange import stream as streamed
-from tests.assistant.serve.conftest import Running, finished
+from tests.assistant.serve.conftest import Running, finished, serving
 
 HELLO = [{"role": "user", "content": "Hello"}]
 NO_LOGPROBS = ChoiceLogprobs(content=[])
@@ -387,3 +387,73 @@ def test_default_requests_of_clients_are_answered(running: Running, number: int)
     status, answer = running.post(recorded["path"], body)
     ends = b"response.incomplete" if "input" in body else b"data: [DONE]"
     assert (status, ends in answer) == (200, body.get("stream") is True)
+
+
+# Thoughts
+
+WHY = {"role": "user", "content": "Why?"}
+BUDGET = {"specchat": {"thinking_budget": 6}}
+
+
+@pytest.fixture(scope="module")
+def thinking(thinking_target):
+    with serving(thinking_target, n_ctx=512, measure=False) as endpoint:
+        yield endpoint.client()
+
+
+def think(client, *messages, **wanted):
+    wanted = {"max_tokens": 24, "seed": 5, "extra_body": BUDGET, **wanted}
+    return complete(client, messages=[*messages, WHY], **wanted)
+
+
+def test_a_thought_comes_beside_the_answer_whole_and_in_deltas(thinking):
+    whole = think(thinking)
+    message = whole.choices[0].message
+    assert message.reasoning_content
+    assert message.content
+    assert whole.usage.completion_tokens_details.reasoning_tokens == 6 + len("</think>")
+    deltas = [chunk.choices[0].delta for chunk in think(thinking, stream=True)]
+    thought_parts = [getattr(delta, "reasoning_content", None) or "" for delta in deltas]
+    assert "".join(thought_parts) == message.reasoning_content
+    assert "".join(delta.content or "" for delta in deltas) == message.content
+
+
+def test_a_thought_is_an_item_of_a_response_before_the_message(thinking):
+    asked = {"model": "tiny", "input": "Why?", "max_output_tokens": 24}
+    own = {"extra_body": {"seed": 5, **BUDGET}}
+    whole = thinking.responses.create(**asked, **own)
+    assert [item.type for item in whole.output] == ["reasoning", "message"]
+    *thought_parts, last = thinking.responses.create(**asked, **own, stream=True)
+    deltas = [
+        event.delta for event in thought_parts if event.type == "response.reasoning_text.delta"
+    ]
+    for response in (whole, last.response):
+        assert "".join(deltas) == response.output[0].content[0].text
+        assert response.output_text == whole.output_text != ""
+    back = [WHY, *whole.output, {"role": "user", "content": "So?"}]
+    assert thinking.responses.create(**{**asked, "input": back}, **own).output_text
+
+
+def test_a_thought_may_come_back_and_thinking_be_switched_off(thinking):
+    back = {"role": "assistant", "content": "So.", "reasoning_content": "Hm."}
+    again = think(thinking, WHY, back)
+    assert again.choices[0].message.content
+    plain = think(thinking, WHY, {"role": "assistant", "content": "So."})
+    assert plain.usage.prompt_tokens == again.usage.prompt_tokens
+    for off in (
+        {"reasoning_effort": "none"},
+        {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}}},
+    ):
+        message = think(thinking, **off).choices[0].message
+        assert not getattr(message, "reasoning_content", None)
+        assert message.content
+    assert think(thinking, reasoning_effort="high").choices[0].message.reasoning_content
+
+
+def test_an_effort_has_no_effect_on_a_model_that_does_not_think(running):
+    client = running.client()
+    for asked in ({"reasoning_effort": "low"}, {"chat_template_kwargs": {"enable_thinking": True}}):
+        assert think(client, extra_body=asked).choices[0].message.content
+        with pytest.raises(openai.BadRequestError, match="does not think"):
+            think(client, extra_body={**asked, **STRICT})
+    assert think(client, reasoning_effort="none", extra_body={}).choices[0].message.content
