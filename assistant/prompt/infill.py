@@ -45,8 +45,8 @@ class InfillPrompts:
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
-        self.suffix_tokens = SUFFIX_FEWEST
-        """How many tokens after a gap may be read again for each key; see `suffix_tokens`."""
+        self.token_s = 0.0
+        """The seconds that a token of a prompt takes; 0.0 is unknown."""
         self._far = ""  # the part of the suffix before the prefix; empty if there is none
         self._last_prefix: list[int] = []
 
@@ -65,7 +65,7 @@ class InfillPrompts:
             raise UsageError(NO_MARKS)
         budget -= len(marks) + 1
         before, after, predicted = map(tokenize, (prefix, infill.suffix, prediction))
-        near = limit = min(self.suffix_tokens, budget // 4)
+        near = limit = min(suffix_tokens(self.token_s), budget // 4)
         far = list[int]()
         if "file" in marks and (prefix or infill.suffix):
             if self._update_far(before, infill.suffix, after[NEAR : NEAR + min(FAR, budget // 4)]):
