@@ -38,7 +38,6 @@ class _Spells:
     """The attributes that `TokenizerWrapper` reads, by the names it expects."""
 
     bos_token_id = None
-    special_token_ids: tuple[int, ...] = ()
 
     def __init__(self, vocab: Vocab, n_vocab: int) -> None:
         stops = vocab.stop_tokens
@@ -48,9 +47,8 @@ class _Spells:
         self.tokens = [b"" if i in stops else vocab.piece(i) for i in range(n_vocab)]
         self._vocab = vocab
 
-    def __call__(self, text: str | bytes) -> list[int]:
+    def __call__(self, text: str) -> list[int]:
         """Return the tokens of a text without the space that some tokenizers put before it."""
-        text = text if isinstance(text, str) else text.decode("utf-8", "replace")
         tokens = self._vocab.tokenize(text)
         if b"".join(self.tokens[token] for token in tokens) == text.encode():
             return tokens

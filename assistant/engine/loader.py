@@ -20,7 +20,6 @@ from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
 from assistant.engine.sources import ngram_store
 from assistant.events import Event, Loading, ModelInfo, Ready, Role, Warned
-from assistant.prompt.infill import suffix_tokens
 from assistant.request import EngineArgs
 from models.errors import EngineRefused, ModelError, SpecchatError, well_formed
 from models.files.model_file import chat_header
@@ -72,7 +71,7 @@ class Loader:
         reading_s = newest(self.setup.target, "verify", self.setup.cache).prompt_token_s
         header = target.weights.header
         assistant.can_grow = target.n_ctx < target.weights.n_ctx_train
-        assistant.chat.suffix_tokens = suffix_tokens(reading_s)
+        assistant.chat.infills.token_s = reading_s
         return assistant, Ready(
             ModelInfo("target", _name(header), header.path, target.n_ctx),
             draft_info,

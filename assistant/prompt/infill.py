@@ -34,94 +34,77 @@ def suffix_tokens(token_s: float) -> int:
     return min(SUFFIX_MOST, max(SUFFIX_FEWEST, affordable))
 
 
-class FarSuffix:
-    """A part of the suffix that stands before the prefix, like a file, and stays cached.
+class InfillPrompts:
+    """Tokenise gaps for one model.
 
+    Each part is tokenised by itself, so that no token spans the gap, and nothing in it becomes a
+    control token. A far part of the suffix stands before the prefix, like a file, and stays cached.
     It stays the same while the user types and the cursor moves: after another one, the whole prefix
     would be evaluated again.
     """
 
-    def __init__(self) -> None:
-        self.text = ""
-        """The part; empty if there is none."""
-        self._prefix: list[int] = []
+    def __init__(self, vocab: Vocab) -> None:
+        self._vocab = vocab
+        self.token_s = 0.0
+        """The seconds that a token of a prompt takes; 0.0 is unknown."""
+        self._far = ""  # the part of the suffix before the prefix; empty if there is none
+        self._last_prefix: list[int] = []
 
-    def update(self, prefix: list[int], suffix: str, text: str) -> bool:
-        """Replace a part that follows no more by `text`; return whether the part follows closely.
+    def prompt(
+        self, prefix: str, infill: Infill, budget: int, prediction: str
+    ) -> tuple[list[int], list[int]]:
+        """Return a prompt of at most `budget` tokens, and the tokens that its answer may copy.
+
+        The prompt has as much of the text around the gap as fits; if a part of the suffix is before
+        the prefix, at most `NEAR` tokens follow it. The other tokens end with the prefix, which the
+        answer continues, and have the `prediction` of it. A `UsageError` says that the model has no
+        marks for a gap.
+        """
+        marks, tokenize = self._vocab.infill_marks, self._vocab.tokenize_inside
+        if not {"prefix", "suffix"} <= marks.keys():
+            raise UsageError(NO_MARKS)
+        budget -= len(marks) + 1
+        before, after, predicted = map(tokenize, (prefix, infill.suffix, prediction))
+        near = limit = min(suffix_tokens(self.token_s), budget // 4)
+        far = list[int]()
+        if "file" in marks and (prefix or infill.suffix):
+            if self._update_far(before, infill.suffix, after[NEAR : NEAR + min(FAR, budget // 4)]):
+                near = min(limit, NEAR)
+            far = self._fitting([(FAR_NAME, self._far)] if self._far else [], budget // 2)
+        left = budget - limit - len(far)  # the same for all places of the cursor
+        step = max(1, left // STEPS)
+        before = before[-(-max(0, len(before) - left) // step) * step :]
+        files = self._fitting(infill.files, left - len(before)) + far
+        repeated = before[-BEFORE_PREDICTION:] if predicted else []
+        context = [*files, *after, *repeated, *predicted, *before]
+        return self._marked(files, before, after[:near]), context
+
+    def _update_far(self, prefix: list[int], suffix: str, part: list[int]) -> bool:
+        """Replace a far part that follows no more by another; return whether it follows closely.
 
         It is not replaced while most of the prefix is cached.
         """
-        if not self._follows(suffix) and common_prefix(self._prefix, prefix) * 2 <= len(prefix):
-            self.text = text
-        self._prefix = prefix
-        return self._follows(suffix)
 
-    def _follows(self, suffix: str) -> bool:
-        return bool(self.text) and 0 <= suffix.find(self.text) <= len(self.text)
+        def follows() -> bool:
+            return bool(self._far) and 0 <= suffix.find(self._far) <= len(self._far)
 
+        if not follows() and common_prefix(self._last_prefix, prefix) * 2 <= len(prefix):
+            text = b"".join(map(self._vocab.piece, part)).decode("utf-8", "ignore")
+            self._far = text.partition("\n")[2]  # whole lines
+        self._last_prefix = prefix
+        return follows()
 
-class InfillPrompt:
-    """Tokenise a gap for one model.
-
-    Each part is tokenised by itself, so that no token spans the gap, and nothing in it becomes a
-    control token.
-    """
-
-    def __init__(
-        self,
-        vocab: Vocab,
-        prefix: str,
-        infill: Infill,
-        budget: int,
-        prediction: str = "",
-        suffix_tokens: int = SUFFIX_FEWEST,
-        far_suffix: FarSuffix | None = None,
-    ) -> None:
-        """Take as much of the text around a gap as fits into `budget` tokens.
-
-        `prediction` may fill the gap. At most `suffix_tokens` tokens of the suffix follow the
-        prefix, and at most `NEAR` if others are in `far_suffix`. A `UsageError` says that the model
-        has no marks for a gap.
-        """
-        self._vocab, self._marks = vocab, vocab.infill_marks
-        if not {"prefix", "suffix"} <= self._marks.keys():
-            raise UsageError(NO_MARKS)
-        budget -= len(self._marks) + 1
-        before, self._after = map(vocab.tokenize_inside, (prefix, infill.suffix))
-        near = limit = min(suffix_tokens, budget // 4)
-        far = list[int]()
-        if far_suffix and "file" in self._marks and (prefix or infill.suffix):
-            after = self._after[NEAR : NEAR + min(FAR, budget // 4)]
-            text = b"".join(map(vocab.piece, after)).decode("utf-8", "ignore")
-            if far_suffix.update(before, infill.suffix, text.partition("\n")[2]):  # whole lines
-                near = min(limit, NEAR)
-            files = [(FAR_NAME, far_suffix.text)] if far_suffix.text else []
-            far = self._fitting(files, budget // 2)
-        self._suffix = self._after[:near]
-        left = budget - limit - len(far)  # the same for all places of the cursor
-        step = max(1, left // STEPS)
-        self._prefix = before[-(-max(0, len(before) - left) // step) * step :]
-        self._files = self._fitting(infill.files, left - len(self._prefix)) + far
-        self._predicted = vocab.tokenize_inside(prediction)
-
-    @property
-    def tokens(self) -> list[int]:
-        """The whole prompt. A model without a mark for the middle reads the suffix first."""
-        marks, bos = self._marks, self._vocab.bos
+    def _marked(self, files: list[int], prefix: list[int], suffix: list[int]) -> list[int]:
+        """Return the whole prompt. A model without a mark for the middle reads the suffix first."""
+        marks, bos = self._vocab.infill_marks, self._vocab.bos
         start = [] if bos is None else [bos]
-        after, before = [marks["suffix"], *self._suffix], [marks["prefix"], *self._prefix]
+        after, before = [marks["suffix"], *suffix], [marks["prefix"], *prefix]
         around = [*before, *after, marks["middle"]] if "middle" in marks else after + before
-        return [*start, *self._files, *around]
-
-    @property
-    def context(self) -> list[int]:
-        """The tokens that an answer may copy; it continues the last of them, the prefix."""
-        before = self._prefix[-BEFORE_PREDICTION:] if self._predicted else []
-        return [*self._files, *self._after, *before, *self._predicted, *self._prefix]
+        return [*start, *files, *around]
 
     def _fitting(self, files: Sequence[tuple[str, str]], budget: int) -> list[int]:
         """Return the tokens of as many of the last files as fit, each with its name."""
-        tokenize, mark = self._vocab.tokenize_inside, self._marks.get("file")
+        tokenize, mark = self._vocab.tokenize_inside, self._vocab.infill_marks.get("file")
         fitting: list[int] = []
         for name, text in reversed(files):
             start = tokenize("\n\n") if mark is None else [mark, *tokenize(f"{name}\n")]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from assistant.calling import formats
 from assistant.prompt.context import drop_oversized, fit
 from assistant.prompt.days import day_variables, shows_day, with_days
-from assistant.prompt.infill import SUFFIX_FEWEST, FarSuffix, InfillPrompt
+from assistant.prompt.infill import InfillPrompts
 from assistant.prompt.masking import Masking
 from assistant.prompt.template import CHATML, NO_VARIABLES, PLAIN, ChatTemplate, Variables
 from assistant.prompt.thinking import Thinking
@@ -42,9 +42,8 @@ class ChatTokens:
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
-        self.suffix_tokens = SUFFIX_FEWEST
-        """How many tokens after a gap may be read again for each key."""
-        self._far_suffix = FarSuffix()
+        self.infills = InfillPrompts(vocab)
+        """Tokenises gaps in texts."""
         self.tools_in_words = False
         """Whether the last prompt described tools in words, because the template cannot."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
@@ -91,16 +90,12 @@ class ChatTokens:
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
 
     def _infill_prompt(self, request: Request, infill: Infill, budget: int) -> ChatPrompt:
-        """Return the prompt of a gap in a text; see `InfillPrompt`."""
+        """Return the prompt of a gap in a text; see `InfillPrompts`."""
         prefix = "".join(message.content for message in request.messages)
-        prompt = InfillPrompt(
-            self._vocab, prefix, infill, budget, request.prediction, self.suffix_tokens,
-            self._far_suffix,
-        )  # fmt: skip
-        beginning = self.thinking.beginning(request, tokens := prompt.tokens)
+        tokens, context = self.infills.prompt(prefix, infill, budget, request.prediction)
+        beginning = self.thinking.beginning(request, tokens)
         thoughts = self.thinking.reader(request, beginning)
-        call_format, context = self.call_format, prompt.context
-        return ChatPrompt(tokens, 0, [], beginning, thoughts, call_format, None, context)
+        return ChatPrompt(tokens, 0, [], beginning, thoughts, self.call_format, None, context)
 
     def _raw(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of texts as they are; control tokens may be written out in them."""

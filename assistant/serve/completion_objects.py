@@ -38,7 +38,7 @@ class AnswerDeltas:
         if isinstance(event, Finished):
             self.end = event
             is_call = any(token.part == "call" for token in self.tokens)
-            text = "" if is_call or self.is_over else event.text[len(self.text) :]
+            text = "" if is_call else event.text[len(self.text) :]
             return self._add_text(text, event.thought[len(self.thought) :])
         tokens = event.tokens
         self.tokens += tokens

@@ -61,7 +61,7 @@ class Endpoint:
         guard: Guard,
         report: Callable[[Exchange], None],  # called in the event loop with each that has ended
         warn: Callable[[str], None],  # called with each new warning or notice on a request
-        reads_ahead: Callable[[], bool] = lambda: False,  # whether to prefill the likely next one
+        reads_ahead: Callable[[], bool],  # whether to prefill the likely next one
         strict: bool = False,  # whether to refuse what would have no effect
     ) -> None:
         self._service, self._defaults, self._guard = service, defaults, guard

@@ -25,7 +25,7 @@ class Guard:
     token: str | None
     origins: tuple[str, ...] = ()  # of pages that may ask, and read the answers
 
-    def check(self, headers: Mapping[str, str], method: str = "GET") -> ApiError | None:
+    def check(self, headers: Mapping[str, str], method: str) -> ApiError | None:
         """Return why a request with these headers, named in lower case, is refused; else None."""
         host, origin = headers.get("host", ""), headers.get("origin")
         is_preflight = method == "OPTIONS" and "access-control-request-method" in headers

@@ -4,18 +4,18 @@ Clients send answers back as text. Tokenising it again may give other tokens tha
 the decoded ones are cached. And the next suggestion is often the rest of the last one.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
-
+from assistant.calling.formats import read_json
 from assistant.events import Finished
 from assistant.request import Message, Request, ToolCall
 from assistant.serve.completion_objects import AnswerDeltas
 
 MAX_ANSWERS_REMEMBERED = 64  # in memory alone
 LONGEST = 2_000  # characters of a prediction: no suggestion has more
-_AnswerKey = tuple[str, tuple[tuple[str, bytes], ...]]
+_AnswerKey = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class AnswerTokens:
@@ -43,14 +43,8 @@ class AnswerTokens:
 
 def _answer_key(text: str, tool_calls: Sequence[ToolCall]) -> _AnswerKey:
     """Return the key of an answer, without the ids of its calls and the layout of their JSON."""
-    return text, tuple((call.name, _canonical_json(call.arguments)) for call in tool_calls)
-
-
-def _canonical_json(arguments: str) -> bytes:
-    try:
-        return msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic")
-    except (ValueError, RecursionError):
-        return arguments.encode()
+    read = ((call.name, read_json(call.arguments)) for call in tool_calls)
+    return text, tuple((name, json.dumps(value, sort_keys=True)) for name, value in read)
 
 
 class LastSuggestion:

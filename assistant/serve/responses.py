@@ -135,7 +135,7 @@ class Response(Completion):
         for delta in deltas:
             if thought := delta.get("reasoning_content"):
                 yield from self._add("reasoning", thought)
-            if (text := delta.get("content")) or (rows and text == ""):
+            if (text := delta.get("content", "")) or rows:
                 yield from self._add("message", text, rows)
                 rows = []
             for call in delta.get("tool_calls", ()):

@@ -31,7 +31,7 @@ class _File(msgspec.Struct):
 class _Body(msgspec.Struct):
     """The fields that a chat completion does not have, of OpenAI's API and llama.cpp's server."""
 
-    prompt: str | Annotated[list[str], msgspec.Meta(min_length=1, max_length=1)] | None = None
+    prompt: str | Annotated[list[str], msgspec.Meta(max_length=1)] | None = None
     suffix: str | None = None
     echo: bool | None = None
     input_prefix: str | None = None

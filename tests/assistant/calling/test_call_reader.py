@@ -20,9 +20,9 @@ from tests.assistant.calling.tool_calls import (
     SCHEMAS,
     SPACED,
     XML,
-    token,
     wrote,
 )
+from tests.assistant.prompt.prompts import token
 
 ELEMENTS = '<parameter=city>\n"a"\n\\b</parameter\n</parameter>\n<parameter=n>\n-4\n</parameter>\n'
 BRACES = 'city:<|"|>}<tool_call|>"{\\<|"|,<|"|>,n:-4'
@@ -118,7 +118,7 @@ def test_a_call_in_a_thought_is_no_call_and_a_stop_string_in_a_call_is_none():
     reader, words = CallReader(HERMES, SCHEMAS), ["<think>", call, "</think>", "So", call]
     beginning = AnswerBeginning(TokenText(lambda token: b""), think)
     answer = AnswerText(beginning, stops=("get", "So "), call_reader=reader)
-    events = [each for i, word in enumerate(words) for each in answer.add(token(word, number=i))]
+    events = [each for i, word in enumerate(words) for each in answer.add(token(word, i))]
     assert [(each.id, each.part) for each in events] == [
         (0, "marker"), (1, "thought"), (2, "marker"), (3, "answer"), (4, "call")
     ]  # fmt: skip

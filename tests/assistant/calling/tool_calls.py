@@ -4,7 +4,6 @@ import json
 
 from assistant.calling.arguments import closed
 from assistant.calling.formats import FORMATS
-from assistant.events import Origin, Token
 from assistant.request import Message, Request, Tool
 from tests.assistant.constraints.word_vocabulary import WordVocabulary
 
@@ -56,11 +55,6 @@ def fits(words, form, request, text, **thought):
     begins = mask.fitting([], tokens) == len(tokens)
     answer += tokens
     return begins, begins and mask.is_complete
-
-
-def token(text, part="answer", number=1):
-    """Return a token of an answer."""
-    return Token(number, text, Origin.TARGET, None, 1.0, None, part=part)
 
 
 CONTROLS = ("<|tool_call>", "<tool_call|>", '<|"|>')

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 from pathlib import Path
 
+from assistant.events import Origin, Token
 from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.request import Message
 from models.native.vocab import Vocab
@@ -47,6 +48,11 @@ def vocabulary(path: Path):
 def chat_of(folder, template=tiny.TEMPLATE, **options):
     with vocabulary(tiny.write(folder / "m.gguf", template=template, **options)) as vocab:
         yield vocab, ChatTokens(vocab)
+
+
+def token(text: str, number: int = 0) -> Token:
+    """Return a token of an answer."""
+    return Token(number, text, Origin.TARGET, None, 1.0, None)
 
 
 def control_count(vocab: Vocab, tokens: list[int]) -> int:

@@ -185,16 +185,3 @@ def test_some_prompt_with_the_question_comes_of_any_template(tmp_path, template)
             assert b"question" in bytes_of(vocab, tokens)
             assert b"sys" in bytes_of(vocab, tokens)
             assert chat.template.warning
-
-
-def test_a_conversation_grows_by_its_end_alone(tiny_vocab):
-    chat = ChatTokens(tiny_vocab)
-    messages = [Message("system", "s")]
-    before: list[int] = []
-    for i in range(5):
-        messages.append(Message("user", f"question {i} <|im_end|>"))
-        tokens = chat.encode(messages)
-        assert tokens[: len(before)] == before
-        answer = tuple(range(65, 70 + i))
-        messages.append(Message("assistant", "".join(map(chr, answer)), answer))
-        before = [*tokens, *answer]

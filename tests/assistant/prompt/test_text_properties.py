@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assistant.events import Origin, Token
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.context import fit
 from assistant.prompt.masking import MEANINGLESS
@@ -16,7 +15,7 @@ from assistant.request import Message
 from assistant.streamed_text import TokenText
 from models.errors import ContextFull, ModelError
 from tests import tiny
-from tests.assistant.prompt.prompts import bytes_of, chat_of, control_count
+from tests.assistant.prompt.prompts import bytes_of, chat_of, control_count, token
 from tests.patience import examples
 
 BYTES = st.one_of(
@@ -44,10 +43,6 @@ def test_text_is_that_of_the_whole_however_its_bytes_are_cut(data, cuts):
 
 LETTERS = st.text("ab\n", max_size=14)
 STOPS = st.lists(st.text("ab\n", max_size=4), max_size=3)
-
-
-def token(text: str) -> Token:
-    return Token(0, text, Origin.TARGET, None, 1.0, None)
 
 
 @settings(max_examples=examples(800))

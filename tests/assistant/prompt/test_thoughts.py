@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.events import Origin, Token, text_in
+from assistant.events import text_in
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatTokens
 from assistant.prompt.thoughts import (
@@ -20,15 +20,12 @@ from assistant.prompt.thoughts import (
 from assistant.request import Message, Request
 from assistant.streamed_text import TokenText
 from models.progress import CancelFlag
+from tests.assistant.prompt.prompts import token
 
 THINK = find_markers("</think>", lambda text: False)
 HARMONY, GEMMA = FAMILIES[:2]
 FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
 START, OPENED = PartPosition(), PartPosition("thought", fresh=True)
-
-
-def tokens(*texts):
-    return [Token(i, text, Origin.TARGET, None, 1.0, None) for i, text in enumerate(texts)]
 
 
 def answer_text(markers, at=START, words=(), begun=()):
@@ -38,7 +35,8 @@ def answer_text(markers, at=START, words=(), begun=()):
 def parts(markers, *texts, at=START):
     """Return the thought and the answer of a text that comes in these pieces."""
     answer = answer_text(markers, at)
-    read = [each for token in tokens(*texts) for each in answer.add(token)] + answer.flush()
+    read = [each for i, part in enumerate(texts) for each in answer.add(token(part, i))]
+    read += answer.flush()
     assert [each.id for each in read] == sorted(each.id for each in read)
     return text_in(read, "thought"), text_in(read)
 
@@ -101,7 +99,7 @@ def test_no_character_is_lost_and_the_pieces_do_not_matter(family, at, texts):
 
 def test_a_token_that_is_a_marker_is_neither_and_one_that_is_half_a_marker_loses_that_half():
     answer, texts = answer_text(THINK), ("<think>", "\n", "Hm.</", "think", ">\n\n", "Yes", "")
-    read = [each for token in tokens(*texts) for each in answer.add(token)]
+    read = [each for part in texts for each in answer.add(token(part))]
     assert [(each.text, each.part) for each in read] == [
         ("<think>", "marker"), ("\n", "marker"), ("Hm.", "thought"), ("think", "marker"),
         (">\n\n", "marker"), ("Yes", "answer"), ("", "answer"),
@@ -110,7 +108,7 @@ def test_a_token_that_is_a_marker_is_neither_and_one_that_is_half_a_marker_loses
 
 def test_an_answer_that_goes_on_within_a_marker_knows_how_it_began():
     answer = answer_text(THINK, OPENED, (b"Hm.", b"</th"), begun=(0, 1))
-    read = [each for token in tokens("ink", ">Yes") for each in answer.add(token)]
+    read = [each for part in ("ink", ">Yes") for each in answer.add(token(part))]
     assert [(each.text, each.part) for each in read] == [("ink", "marker"), ("Yes", "answer")]
 
 
@@ -191,9 +189,9 @@ def test_a_thought_ends_where_a_token_completes_its_marker_however_it_is_cut(fam
     assert [ends.answer_start(answer[:i]) for i in range(begins)] == [None] * begins
     assert ends.state(answer).thought == begins
     shown, known = answer_text(family, OPENED, words), []
-    for token in answer:
-        known += shown.add(Token(token, shown.complete(token), Origin.TARGET, None, 1.0, None))
-        assert shown.thinks == (token + 1 < begins)
+    for i in answer:
+        known += shown.add(token(shown.complete(i)))
+        assert shown.thinks == (i + 1 < begins)
     assert text_in(known, "thought") == "Hm\ufffd"
     assert text_in(known + shown.flush()) == rest.decode()
 

@@ -121,6 +121,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"options": {"presence_penalty": 0.1}}, "presence_penalty"),
     ({"modalities": ["text", "audio"]}, "modalities"),
     ({"response_format": {"type": "json_schema"}}, "response_format"),
+    ({"response_format": {"type": "sound"}}, "response_format.type"),
+    ({"response_format": {"type": "json_object", "schema": 123}}, "response_format.schema"),
+    ({"messages": [*ASKED, {}]}, "messages[1]"), ({"temperature": -1}, "temperature"),
+    ({"messages": [{"role": "system", "content": 123}]}, "messages[0].content"),
 ]  # fmt: skip
 """What cannot be done, and the parameter that the refusal names."""
 
@@ -191,9 +195,9 @@ def test_fields_of_llama_cpp_are_named_where_they_have_no_effect() -> None:
     fields = {"cache_prompt": True, "samplers": ["top_k"], "response_fields": ["content"]}
     body = json.dumps({"prompt": "x", **fields, "n_predict": 2}).encode()
     assert parse(body, Request(()), "tiny", partial(from_text, native=True)).notices == ()
-    notices = parse(body, Request(()), "tiny", from_text).notices
-    assert all(sum(name in notice for notice in notices) == 1 for name in fields)
-    assert len(notices) == 3
+    read = parse(body, Request(()), "tiny", from_text)
+    assert all(sum(name in notice for notice in read.notices) == 1 for name in fields)
+    assert (len(read.notices), read.request.max_tokens) == (3, 2)
 
 
 @pytest.mark.parametrize(("wanted", "param"), LIBERAL)
@@ -217,11 +221,24 @@ def test_values_of_other_servers_mean_what_they_mean_there() -> None:
     ollama = asked(options={"num_predict": 9, "repeat_penalty": 1.5, "num_ctx": 5}, top_k=7)
     assert (ollama.max_tokens, ollama.sampling.repeat_penalty, ollama.sampling.top_k) == (9, 1.5, 7)
     assert asked(repetition_penalty=1.2).sampling.repeat_penalty == 1.2
+    assert asked(stop="x").stop_strings == ("x",)
     assert asked(max_tokens=2**70).max_tokens == 2**31 - 1
     assert asked(thinking={"type": "disabled"}).thinking == "off"
     assert asked(reasoning_effort="max").effort == "high"
     assert asked(response_format={"type": "json_schema", "schema": {}}).constraint
     assert asked(grammar="").constraint is None
+    assert asked(grammar="x").constraint == Constraint("grammar", "x")
+
+
+def test_neutral_values_and_labels_of_other_programs_are_accepted() -> None:
+    neutral = {
+        "n": 1, "presence_penalty": 0, "frequency_penalty": 0.0, "logprobs": False, "tools": [],
+        "response_format": {"type": "text"}, "user": "me", "store": False,
+        "parallel_tool_calls": True, "tool_choice": "auto",
+    }  # fmt: skip
+    messages = [{"role": "developer", "content": "Be brief."}, *ASKED]
+    read = asked(**neutral, messages=messages, strict_api=True)
+    assert read == Request((Message("system", "Be brief."), Message("user", "Hello")))
 
 
 def test_numbers_of_other_languages_are_whole_unless_read_strictly() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
@@ -79,10 +78,14 @@ def test_a_text_is_completed_without_the_template_whole_and_streamed(running: Ru
     *chunks, usage = client.completions.create(**body, **STREAM)
     assert "".join(chunk.choices[0].text for chunk in chunks) == whole.choices[0].text
     assert usage.usage.total_tokens == whole.usage.total_tokens
-    for wanted in ({"prompt": ["a", "b"]}, {"suffix": [1]}, {"echo": True}, {"prompt": [1, 2]}):
+    for name, value in (
+        ("prompt", ["a", "b"]), ("prompt", [1, 2]), ("prompt", []), ("suffix", [1]), ("echo", True),
+    ):  # fmt: skip
         with pytest.raises(openai.BadRequestError) as refused:
-            client.completions.create(**{**body, **wanted})
-        assert refused.value.param == next(iter(wanted))
+            client.completions.create(**{**body, name: value})
+        assert refused.value.param == name
+    with pytest.raises(openai.BadRequestError, match="takes 1,500 tokens"):
+        client.completions.create(model="tiny", prompt="x" * 1500)
 
 
 def logprobs_of(client: openai.OpenAI, mode: str, stream: bool, **wanted: Any) -> Any:
@@ -154,16 +157,6 @@ def test_a_stream_says_the_same_as_a_whole_answer(running: Running) -> None:
     assert len({chunk.id for chunk in (*chunks, last, usage)}) == 1
 
 
-def test_sampling_and_stops_are_obeyed(running: Running) -> None:
-    client = running.client()
-    greedy = {"temperature": 0, "extra_body": {"specchat": {"mode": "ars"}, "top_k": 5}}
-    first, second = (complete(client, **greedy).choices[0].message.content for _ in range(2))
-    assert first == second
-    # At temperature 0 a random model repeats itself: what it says first ends the answer.
-    (stopped,) = complete(client, **greedy, stop=[first[0]]).choices
-    assert (stopped.message.content, stopped.finish_reason) == ("", "stop")
-
-
 def test_a_stream_has_the_form_that_is_asked_for_and_says_if_it_is_complete(running) -> None:
     client = running.client()
     properties = {"name": {"type": "string", "maxLength": 4}, "ok": {"type": "boolean"}}
@@ -179,19 +172,6 @@ def test_a_stream_has_the_form_that_is_asked_for_and_says_if_it_is_complete(runn
     assert not cut.model_extra["specchat"]["complete"]
 
 
-def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Running) -> None:
-    done = complete(
-        running.client(), n=1, presence_penalty=0, frequency_penalty=0.0, logprobs=False,
-        tools=[], response_format={"type": "text"}, user="me", store=False, max_tokens=2,
-        parallel_tool_calls=True, tool_choice="auto",
-        messages=[
-            {"role": "developer", "content": "Be brief."},
-            {"role": "user", "content": [text("Hel"), text("lo")]},
-        ],
-    )  # fmt: skip
-    assert done.usage.completion_tokens == 2
-
-
 @pytest.mark.parametrize(
     ("wanted", "status", "code", "param"),
     [
@@ -201,6 +181,7 @@ def test_neutral_values_and_labels_of_other_programs_are_accepted(running: Runni
         ({"response_format": {"type": "json_object"}, "extra_body": {"grammar": "x"}}, 400,
          "invalid_value", "grammar"),
         ({"extra_body": {"grammar": "root ::= nothing"}}, 400, "invalid_value", None),
+        ({"extra_body": {"json_schema": {"type": "hiccup"}}}, 400, "invalid_value", None),
         ({"extra_body": {"grammar": "x" * 1_000_001}}, 400, "invalid_value", "grammar"),
         ({"response_format": {"type": "json_object", "schema": {"const": "x" * 10**6}}}, 400,
          "invalid_value", "response_format"),
@@ -277,20 +258,6 @@ def test_the_end_of_the_engine_is_one_error_and_the_next_request_works(slow: Run
         complete(client, max_tokens=8000)
     assert (refused.value.status_code, refused.value.code) == (503, "engine_died")
     assert complete(client, max_tokens=2).usage.completion_tokens == 2
-
-
-def test_a_server_that_is_stopped_tells_its_clients_so(slow_target: Path) -> None:
-    slow = serving(slow_target, n_ctx=8192, measure=False)
-    with slow as running, ThreadPoolExecutor() as pool:
-        stream = complete(running.client(), stream=True, max_tokens=4000)
-        next(stream)
-        whole = pool.submit(complete, running.client(), max_tokens=4000)
-        running.until(lambda: len(running.endpoint._jobs) == 2)
-        running.stop()
-        with pytest.raises(openai.APIError, match="server is being stopped"):
-            list(stream)
-        with pytest.raises(openai.InternalServerError, match="server is being stopped"):
-            whole.result()
 
 
 def raw(**wanted: Any) -> bytes:
@@ -420,3 +387,73 @@ def test_default_requests_of_clients_are_answered(running: Running, number: int)
     status, answer = running.post(recorded["path"], body)
     ends = b"response.incomplete" if "input" in body else b"data: [DONE]"
     assert (status, ends in answer) == (200, body.get("stream") is True)
+
+
+# Thoughts
+
+WHY = {"role": "user", "content": "Why?"}
+BUDGET = {"specchat": {"thinking_budget": 6}}
+
+
+@pytest.fixture(scope="module")
+def thinking(thinking_target):
+    with serving(thinking_target, n_ctx=512, measure=False) as endpoint:
+        yield endpoint.client()
+
+
+def think(client, *messages, **wanted):
+    wanted = {"max_tokens": 24, "seed": 5, "extra_body": BUDGET, **wanted}
+    return complete(client, messages=[*messages, WHY], **wanted)
+
+
+def test_a_thought_comes_beside_the_answer_whole_and_in_deltas(thinking):
+    whole = think(thinking)
+    message = whole.choices[0].message
+    assert message.reasoning_content
+    assert message.content
+    assert whole.usage.completion_tokens_details.reasoning_tokens == 6 + len("</think>")
+    deltas = [chunk.choices[0].delta for chunk in think(thinking, stream=True)]
+    thought_parts = [getattr(delta, "reasoning_content", None) or "" for delta in deltas]
+    assert "".join(thought_parts) == message.reasoning_content
+    assert "".join(delta.content or "" for delta in deltas) == message.content
+
+
+def test_a_thought_is_an_item_of_a_response_before_the_message(thinking):
+    asked = {"model": "tiny", "input": "Why?", "max_output_tokens": 24}
+    own = {"extra_body": {"seed": 5, **BUDGET}}
+    whole = thinking.responses.create(**asked, **own)
+    assert [item.type for item in whole.output] == ["reasoning", "message"]
+    *thought_parts, last = thinking.responses.create(**asked, **own, stream=True)
+    deltas = [
+        event.delta for event in thought_parts if event.type == "response.reasoning_text.delta"
+    ]
+    for response in (whole, last.response):
+        assert "".join(deltas) == response.output[0].content[0].text
+        assert response.output_text == whole.output_text != ""
+    back = [WHY, *whole.output, {"role": "user", "content": "So?"}]
+    assert thinking.responses.create(**{**asked, "input": back}, **own).output_text
+
+
+def test_a_thought_may_come_back_and_thinking_be_switched_off(thinking):
+    back = {"role": "assistant", "content": "So.", "reasoning_content": "Hm."}
+    again = think(thinking, WHY, back)
+    assert again.choices[0].message.content
+    plain = think(thinking, WHY, {"role": "assistant", "content": "So."})
+    assert plain.usage.prompt_tokens == again.usage.prompt_tokens
+    for off in (
+        {"reasoning_effort": "none"},
+        {"extra_body": {"chat_template_kwargs": {"enable_thinking": False}}},
+    ):
+        message = think(thinking, **off).choices[0].message
+        assert not getattr(message, "reasoning_content", None)
+        assert message.content
+    assert think(thinking, reasoning_effort="high").choices[0].message.reasoning_content
+
+
+def test_an_effort_has_no_effect_on_a_model_that_does_not_think(running):
+    client = running.client()
+    for asked in ({"reasoning_effort": "low"}, {"chat_template_kwargs": {"enable_thinking": True}}):
+        assert think(client, extra_body=asked).choices[0].message.content
+        with pytest.raises(openai.BadRequestError, match="does not think"):
+            think(client, extra_body={**asked, **STRICT})
+    assert think(client, reasoning_effort="none", extra_body={}).choices[0].message.content

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,18 @@ from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.sources.suffix import InfillSource
 from assistant.engine.control import Control
-from assistant.engine.load import load
 from assistant.engine.model_profile import ModelProfile
 from assistant.events import Stop
-from assistant.prompt.infill import FarSuffix, InfillPrompt, suffix_tokens
+from assistant.prompt.infill import InfillPrompts, suffix_tokens
 from assistant.request import Constraint, EngineArgs, Infill, Message, Request
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
 from assistant.serve.recent_answers import LastSuggestion
 from assistant.serve.text_completion import from_text
 from models.base import common_prefix
-from models.native.vocab import GAP_MARKS
+from models.native.vocab import GAP_MARKS, Vocab
 from tests import tiny
+from tests.assistant.engine.answering import loaded
 from tests.assistant.serve.conftest import Running, finished, serving
 from tests.conftest import Open
 from tests.patience import WAIT_S
@@ -87,6 +86,11 @@ def filling(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.write(path, stops=False, controls=CONTROLS)
 
 
+@pytest.fixture
+def vocab(open_model: Open, filling: Path) -> Vocab:
+    return open_model(filling).weights.vocab
+
+
 @pytest.fixture(scope="module")
 def sentencepiece(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("infill") / "sentencepiece.gguf"
@@ -111,7 +115,7 @@ def test_the_prompt_of_a_gap_has_every_byte_around_it(
     open_model: Open, request: pytest.FixtureRequest, kind: str, before: str, after: str
 ) -> None:
     vocab = open_model(request.getfixturevalue(kind)).weights.vocab
-    tokens = InfillPrompt(vocab, before, Infill(after), 500).tokens
+    tokens, _ = InfillPrompts(vocab).prompt(before, Infill(after), 500, "")
     marks = [vocab.infill_marks[part] for part in ("prefix", "suffix", "middle")]
     assert [token for token in tokens if token in marks] == marks
     split = tokens.index(marks[1])
@@ -119,34 +123,32 @@ def test_the_prompt_of_a_gap_has_every_byte_around_it(
     assert [b"".join(map(vocab.piece, part)).decode() for part in parts] == [before, after]
 
 
-def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(open_model: Open, filling: Path) -> None:
-    vocab = open_model(filling).weights.vocab
+def test_a_gap_keeps_what_is_nearest_to_it_if_not_all_fits(vocab: Vocab) -> None:
     before, after = "a" * 500 + "b", "c" + "d" * 500
-    prompt = InfillPrompt(vocab, before, Infill(after, (("x", "e" * 500),)), 200)
-    text = b"".join(map(vocab.piece, prompt.tokens)).decode()
-    assert len(prompt.tokens) <= 200
+    gap = Infill(after, (("x", "e" * 500),))
+    tokens, _ = InfillPrompts(vocab).prompt(before, gap, 200, "")
+    text = b"".join(map(vocab.piece, tokens)).decode()
+    assert len(tokens) <= 200
     assert ("abcd" in text, "e" in text) == (True, False)
 
 
-def test_a_typed_key_recomputes_little_of_a_long_suffix(open_model: Open, filling: Path) -> None:
-    vocab = open_model(filling).weights.vocab
+def test_a_typed_key_recomputes_little_of_a_long_suffix(vocab: Vocab) -> None:
     after = "".join(f"line {number}\n" for number in range(100))
-    older, newer = (
-        InfillPrompt(vocab, before, Infill(after), 2000) for before in ("a = b", "a = bc")
+    prompts = InfillPrompts(vocab)
+    (older, _), (newer, context) = (
+        prompts.prompt(before, Infill(after), 2000, "") for before in ("a = b", "a = bc")
     )
-    again = len(newer.tokens) - common_prefix(older.tokens, newer.tokens)
-    assert again <= 44
-    assert after in b"".join(map(vocab.piece, newer.context)).decode()  # all of it can be copied
+    assert len(newer) - common_prefix(older, newer) <= 28
+    assert after in b"".join(map(vocab.piece, context)).decode()  # all of it can be copied
 
 
-def test_a_far_suffix_is_read_once_for_all_cursors(open_model: Open, filling: Path) -> None:
-    vocab = open_model(filling).weights.vocab
+def test_a_far_suffix_is_read_once_for_all_cursors(vocab: Vocab) -> None:
     lines = [f"line {number}\n" for number in range(300)]
-    chosen = FarSuffix()
+    prompts = InfillPrompts(vocab)
 
     def at(line: int, typed: str = "", lines: list[str] = lines) -> tuple[str, int]:
         before, after = "".join(lines[:line]) + typed, "".join(lines[line:])
-        tokens = InfillPrompt(vocab, before, Infill(after), 1000, far_suffix=chosen).tokens
+        tokens, _ = prompts.prompt(before, Infill(after), 1000, "")
         assert len(tokens) <= 1000
         again = len(tokens) - tokens.index(vocab.infill_marks["suffix"]) - 2
         return b"".join(map(vocab.piece, tokens)).decode(), again
@@ -174,21 +176,18 @@ def test_a_suffix_is_cut_to_half_a_second_of_prefill(
     monkeypatch.setattr("assistant.engine.loader.newest", lambda *_: known)
     after = "".join(f"line {number}\n" for number in range(200))
     request = Request((Message("user", "a = "),), infill=Infill(after))
-    with ExitStack() as opened:
-        setup = EngineArgs(path, None, 4096, threads=1, measure=False)
-        assistant, _ = load(setup, Control(), lambda _: None, opened)
+    with loaded(EngineArgs(path, None, 4096, threads=1, measure=False)) as (assistant, _):
         tokens = assistant.prompt(request, Control()).tokens
     marks = assistant.vocab.infill_marks
     assert suffix_tokens(token_s / 1000) in (40, 512)
     assert tokens.index(marks["middle"]) - tokens.index(marks["suffix"]) - 1 == read
 
 
-def test_a_prediction_is_copied_from_the_first_token_on(open_model: Open, filling: Path) -> None:
-    vocab = open_model(filling).weights.vocab
-    prompt = InfillPrompt(vocab, "a = b", Infill("\n"), 500, "c(d, e)")
-    source = InfillSource(prompt.context, len(prompt.tokens))
-    source.read(prompt.tokens)
-    run: Any = source.offer(prompt.tokens, 5)
+def test_a_prediction_is_copied_from_the_first_token_on(vocab: Vocab) -> None:
+    tokens, context = InfillPrompts(vocab).prompt("a = b", Infill("\n"), 500, "c(d, e)")
+    source = InfillSource(context, len(tokens))
+    source.read(tokens)
+    run: Any = source.offer(tokens, 5)
     assert b"".join(map(vocab.piece, run.tokens)) == b"c(d, "
 
 
@@ -196,9 +195,7 @@ def test_a_prediction_keeps_the_loss_limit(filling: Path, monkeypatch: pytest.Mo
     begun = list[bool]()
     monkeypatch.setattr(Controller, "begin", lambda _, little, *how: begun.append(little))
     monkeypatch.setattr("assistant.decoding.sources.edit.EditSource", None)  # no second copy
-    with ExitStack() as opened:
-        setup = EngineArgs(filling, None, 512, threads=1, measure=False)
-        assistant, _ = load(setup, Control(), lambda _: None, opened)
+    with loaded(EngineArgs(filling, None, 512, threads=1, measure=False)) as (assistant, _):
         assistant.controller = Controller(Costs({1: 1.0, 2: 1.1}, {1: 0.1, 2: 0.2}))
         for prediction in ("", "b"):
             gap = Request((Message("user", "a"),), infill=Infill("c"), max_tokens=1)
@@ -261,14 +258,8 @@ def test_the_request_of_each_plugin_is_obeyed_to_the_letter(editor: Running, nam
     assert whole == editor.answer("/infill", {**ASKED["vscode"][1], "input_extra": []})["content"]
 
 
-@pytest.mark.parametrize("name", ["continue", "zed"])
-def test_marks_that_a_client_writes_are_those_of_a_gap(name: str) -> None:
-    adapted = from_text(ASKED[name][1], Notices(), Request(()))
-    assert adapted.defaults.infill == Infill(AFTER)
-
-
 @pytest.mark.parametrize("marks", GAP_MARKS, ids=" ".join)
-def test_the_marks_of_each_family_are_those_of_a_gap(marks: tuple[str, str, str]) -> None:
+def test_marks_that_a_client_writes_are_those_of_a_gap(marks: tuple[str, str, str]) -> None:
     prompt = f"{marks[0]}{BEFORE}{marks[1]}{AFTER}{marks[2]}"
     assert from_text({"prompt": prompt}, Notices(), Request(())).defaults.infill == Infill(AFTER)
 
@@ -302,9 +293,7 @@ def test_an_answer_ends_where_it_begins_to_repeat_what_follows(filling: Path) ->
     gap = Infill(")\n    return 1\n")
     form = Constraint("regex", r"x\)\n    return 1\ny")
     request = Request((Message("user", "f("),), infill=gap, constraint=form, max_tokens=40)
-    with ExitStack() as opened:
-        setup = EngineArgs(filling, None, 512, threads=1, measure=False)
-        assistant, _ = load(setup, Control(), lambda _: None, opened)
+    with loaded(EngineArgs(filling, None, 512, threads=1, measure=False)) as (assistant, _):
         end: Any = [*assistant.reply(request, Control("ars"))][-1]
     assert (end.text, end.stop) == ("x", Stop.STOP_STRING)
 

@@ -1,6 +1,7 @@
 """OpenAI's responses, as its own client reads them."""
 
 import json
+from dataclasses import replace
 from typing import Any, Literal
 from unittest.mock import Mock
 
@@ -8,10 +9,12 @@ import openai
 import pytest
 from pydantic import BaseModel
 
+from assistant.events import TokenLogprob
 from assistant.request import Request, ToolCall
 from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import CompletionRequest, parse
-from assistant.serve.responses import from_response
+from assistant.serve.responses import Response, from_response
+from tests.assistant.prompt.prompts import token
 from tests.assistant.serve.conftest import Running
 
 PLACE = {"place": {"enum": ["Rome", "Oslo"]}}
@@ -83,6 +86,16 @@ def test_a_token_that_completes_no_character_has_its_logprob_in_a_stream(running
     assert len(tokens) == 40
 
 
+def test_the_round_that_ends_a_thought_has_the_logprobs_of_its_answer() -> None:
+    half = replace(token(""), logprobs=(TokenLogprob("\ufffd", (195,), -0.5),))
+    objects = Response(parsed(include=["message.output_text.logprobs"]))
+    sent = objects.more(
+        [{"reasoning_content": "Hm."}], [replace(token("Hm."), part="thought"), half]
+    )
+    rows = [row for event in sent for row in event.get("logprobs", ())]
+    assert [row["logprob"] for row in rows] == [-0.5]
+
+
 def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) -> None:
     client = running.client()
     wanted = {"model": "tiny", "input": "Hello", "text_format": Answer, "max_output_tokens": 200}
@@ -97,24 +110,17 @@ def test_a_structured_response_is_parsed_whole_and_streamed(running: Running) ->
     assert parsed(text={"format": {"type": "text"}}).request.constraint is None
 
 
-def test_a_call_and_its_result_go_back_as_items(running: Running) -> None:
-    client = running.client()
-    wanted = {"model": "tiny", "tools": [TOOL], "max_output_tokens": 200}
+def test_a_call_is_an_item_whose_arguments_come_in_deltas(running: Running) -> None:
+    wanted = {"model": "tiny", "input": "Hello", "tools": [TOOL], "max_output_tokens": 200}
     call_it = {"tool_choice": "required", "parallel_tool_calls": False}
-    with client.responses.stream(input="Hello", **wanted, **call_it) as stream:
+    with running.client().responses.stream(**wanted, **call_it) as stream:
         sent = [*stream]
-        done = stream.get_final_response()
-    (call,) = done.output
+        (call,) = stream.get_final_response().output
     assert (call.type, call.name, call.call_id[:5]) == ("function_call", "weather", "call_")
     assert json.loads(call.arguments)["place"] in ("Rome", "Oslo")
     pieces = [e.delta for e in sent if e.type == "response.function_call_arguments.delta"]
     (whole,) = (e for e in sent if e.type == "response.function_call_arguments.done")
     assert "".join(pieces) == whole.arguments == call.arguments
-    result = {"type": "function_call_output", "call_id": call.call_id, "output": "rain"}
-    again = client.responses.create(input=[{"role": "user", "content": "Hello"}, call, result],
-                                    **{**wanted, "max_output_tokens": 1})  # fmt: skip
-    read = done.usage.input_tokens + done.usage.output_tokens
-    assert again.usage.input_tokens_details.cached_tokens >= read - 1
 
 
 def test_items_are_messages_and_an_answer_and_its_calls_are_one() -> None:

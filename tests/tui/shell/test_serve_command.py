@@ -72,21 +72,6 @@ def test_the_clients_of_an_ended_server_are_told_in_json(endless, number):
     assert "being stopped" in json.loads(refusal.rpartition("\n")[2])["error"]["message"]
 
 
-def test_a_request_between_two_turns_costs_the_conversation_nothing(target):
-    with (
-        serving("--target", target) as (_, url),
-        openai.OpenAI(base_url=url, api_key="x") as client,
-    ):
-
-        def cached(content):
-            asked = [{"role": "user", "content": content}]
-            done = client.chat.completions.create(model="x", messages=asked, max_tokens=2)
-            return done.usage.prompt_tokens_details.cached_tokens
-
-        assert cached("a" * 200) < cached("b" * 200) + 20 < 40
-        assert cached("a" * 200 + "c") >= 200
-
-
 def test_others_need_the_token_that_is_printed(target):
     with serving("--target", target, "--host", "0.0.0.0") as (process, url):
         told = process.stderr.readline() + process.stderr.readline()
@@ -128,7 +113,9 @@ def refused(*arguments: str, **environment: str) -> None:
     CliRunner(env=environment).invoke(serve, arguments, catch_exceptions=False)
 
 
-def test_a_server_recalls_and_saves_nothing(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_recalls_and_saves_nothing_and_has_memory_for_several_conversations(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loaded: list[EngineArgs] = []
 
     def run(console: EngineConsole, setup: EngineArgs, stoppable: bool) -> None:
@@ -139,7 +126,8 @@ def test_a_server_recalls_and_saves_nothing(target: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("tui.shell.serve.forbid_connections", lambda: None)
     with pytest.raises(ModelMissing, match="enough"):
         refused("--port", "0", "--target", str(target), "--learn", "--save")
-    assert [(setup.recalls, setup.snapshots) for setup in loaded] == [(False, 0)]
+    (setup,) = loaded
+    assert (setup.recalls, setup.snapshots, setup.memory) == (False, 0, 512 << 20)
 
 
 def test_a_port_that_is_taken_is_told_before_anything_is_loaded():
