@@ -1,11 +1,10 @@
 """The panel of figures: the gain of guesses, and the speed of answers."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready, Tally
@@ -37,19 +36,15 @@ class FiguresPanel(Lines):
     DEFAULT_CSS = f"""
     FiguresPanel {{
         dock: right; width: {WIDTH}; max-width: 50%; height: 1fr; padding: 1 1 0 2;
-        background: $surface;
+        background: $surface; display: none;
     }}
     """
-
-    class Toggled(Message):
-        """The panel was opened or closed."""
 
     wanted: reactive[bool] = reactive(False, init=False)
     """Whether the user opened it; it stays so over restarts."""
 
-    def __init__(self, is_crowded: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self) -> None:
         super().__init__(id="speculation")
-        self._is_crowded = is_crowded
         self.can_focus = False
         self._ready: Ready | None = None
         self.no_draft: str | None = None
@@ -60,11 +55,6 @@ class FiguresPanel(Lines):
         """The passages that the last copied guesses are from."""
         self._rates: deque[float] = deque(maxlen=WIDTH)  # tokens/s so far
         self._since = (0.0, 0)  # seconds and tokens at the last rate
-
-    def on_mount(self) -> None:
-        """Open and close with the width of the screen."""
-        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.fit())
-        self.fit()
 
     def ready(self, ready: Ready) -> None:
         """Start over with other models."""
@@ -91,18 +81,9 @@ class FiguresPanel(Lines):
         self._since = (0.0, 0)
         self.paint()
 
-    def fit(self) -> None:
-        """Show the panel if it is wanted and fits beside the list of chats."""
-        if self.is_attached:
-            shown = self.wanted and not self._is_crowded()
-            if shown != self.display:
-                self.display = shown
-                self.post_message(self.Toggled())
-                self.call_after_refresh(self.paint)
-
-    def watch_wanted(self) -> None:
-        """Show or hide the panel."""
-        self.fit()
+    def on_show(self) -> None:
+        """Show what came while it was hidden."""
+        self.paint()
 
     def on_resize(self) -> None:
         """Fit the lines to the new size."""

@@ -5,12 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from textual.app import App, ComposeResult
-from textual.binding import BindingType
-from textual.pilot import Pilot
 from textual.widgets import Static
 
 from assistant.decoding.lookahead.forecast import Forecast, Reason
@@ -33,29 +30,18 @@ FAST = Stats(
 class Host(App[None]):
     """An app with the panel beside something else."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("f3", "panel", "Panel")]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.panel = FiguresPanel()
-
     def compose(self) -> ComposeResult:
-        yield self.panel
+        yield FiguresPanel()
         yield Static("A conversation")
-
-    def action_panel(self) -> None:
-        self.panel.wanted = not self.panel.display
 
 
 @asynccontextmanager
-async def shown(
-    size: tuple[int, int], wanted: bool = True
-) -> AsyncIterator[tuple[FiguresPanel, Pilot[None]]]:
-    host = Host()
-    host.panel.set_reactive(FiguresPanel.wanted, wanted)
-    async with host.run_test(size=size) as pilot:
+async def open_panel() -> AsyncIterator[FiguresPanel]:
+    async with Host().run_test(size=(140, 50)) as pilot:
+        panel = pilot.app.query_one(FiguresPanel)
+        panel.display = True
         await pilot.pause()
-        yield host.panel, pilot
+        yield panel
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +65,7 @@ def decoded(
 
 
 async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) -> None:
-    async with shown((140, 50)) as (panel, _):
+    async with open_panel() as panel:
         assert EXPLAINED in panel_text(panel)
         nothing = "\x1b[31m is not a draft."
         panel.no_draft = nothing
@@ -107,7 +93,7 @@ def test_positions_are_aligned_in_the_panel() -> None:
 
 
 async def test_a_round_without_a_forecast_keeps_the_shown_plan() -> None:
-    async with shown((140, 50)) as (panel, _):
+    async with open_panel() as panel:
         show(panel, decoded(lookahead=3))
         show(panel, decoded(forecast=None, lookahead=0))
         assert re.search(r"Guesses in the last round +3\n", panel_text(panel))
@@ -115,7 +101,7 @@ async def test_a_round_without_a_forecast_keeps_the_shown_plan() -> None:
 
 
 async def test_only_changed_lines_are_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown((140, 50)) as (panel, _):
+    async with open_panel() as panel:
         show(panel, decoded())
         before = panel_text(panel).split("\n")
         changed = watched(panel, "change_lines", monkeypatch)
@@ -124,18 +110,6 @@ async def test_only_changed_lines_are_rendered_again(monkeypatch: pytest.MonkeyP
         assert changed[0]
         counted = ("guesses right", "per round", "Guesses right")
         assert all(any(word in before[y] for word in counted) for y in changed[0])
-
-
-@pytest.mark.parametrize("width", [80, 160])
-async def test_the_panel_opens_when_it_is_asked_for_and_not_by_itself(width: int) -> None:
-    async with shown((width, 24), wanted=False) as (panel, pilot):
-        show(panel, decoded())
-        assert not panel.display
-        await pilot.press("f3")
-        assert panel.display
-        await pilot.resize_terminal(100, 24)
-        await pilot.pause()
-        assert panel.display
 
 
 @pytest.mark.parametrize("height", [1, 20, 60])
