@@ -15,7 +15,7 @@ from textual.widgets import TextArea
 from tui.app.clipboard import copy_and_notify
 from tui.app.program import Program
 from tui.chat.prompt.file_picker import Mention, Picker
-from tui.chat.prompt.prompt_attachments import AttachmentsScreen, Outcome, PromptAttachments
+from tui.chat.prompt.prompt_attachments import AttachmentsScreen, PromptAttachments
 from tui.chat.prompt.prompt_queue import PromptQueue
 from tui.safe import safe
 from tui.widgets.entry_screen import TextEntry
@@ -242,16 +242,12 @@ class Editor(TextEntry, inherit_bindings=False):
 
     def action_attachments(self) -> None:
         """Show the attachments, which can be removed or inserted into the text."""
-        attached = self._attached
-        if not attached.chips:
+        if not self._attached.chips:
             self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
             return
 
-        def use(outcome: Outcome | None) -> None:
-            if outcome is not None:
-                chips, inserted = outcome
-                attached.chips = tuple(chip for chip in chips if chip is not inserted)
-                if inserted is not None:
-                    self.type_in(inserted.attachment.text)
+        def insert(text: str | None) -> None:
+            if text:
+                self.type_in(text)
 
-        self.app.push_screen(AttachmentsScreen(attached.chips), use)
+        self.app.push_screen(AttachmentsScreen(self._attached), insert)
