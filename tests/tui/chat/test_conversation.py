@@ -201,7 +201,7 @@ async def test_turns_on_their_way_when_another_conversation_is_opened_stay_away(
 
 async def test_an_answer_whose_rounds_cannot_be_read_is_shown_without_colours() -> None:
     async with open_page() as page:
-        page.view.trace = Mock(side_effect=StorageError("chats.db is damaged."))
+        page.app.branch.trace = Mock(side_effect=StorageError("chats.db is damaged."))
         page.view.open([question(1), answer(2)])
         await page.settle()
         assert "Because." in page.text
@@ -332,7 +332,7 @@ async def test_a_slow_store_delays_no_message() -> None:
 
     async with open_page() as page:
         loop = asyncio.get_running_loop()
-        page.view.trace = trace
+        page.app.branch.trace = trace
         page.view.open([question(1), answer(2, "late")])
         await until(page.pilot, lambda: "late" in page.text)
         page.view.focus_last()

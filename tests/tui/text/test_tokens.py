@@ -175,7 +175,7 @@ async def test_everything_is_there_however_many_rounds_come_at_once() -> None:
 
 async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
     async with open_page() as page:
-        answer = page.view.begin()
+        answer = await page.stream()
         answer.add(round_of("word " * 200_000))
         await page.pilot.pause()
         assert len(answer.text) == 1_000_000

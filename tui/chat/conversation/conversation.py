@@ -1,6 +1,6 @@
 """The conversation: turns, answers and notes, the newest at the bottom."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
 from textual import on
@@ -11,7 +11,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Static
 
-from assistant.events import Origin, Token, Trace
+from assistant.events import Origin, Token
+from assistant.session.active_branch import ActiveBranch
 from assistant.store.values import StoredMessage
 from tui.app.textual_private import follows_end
 from tui.chat.conversation.answer import Answer
@@ -42,6 +43,8 @@ class Conversation(VerticalScroll):
     }
     """
     can_focus = False  # its turns take the focus
+    branch: ActiveBranch
+    """The messages of which it shows the turns."""
 
     class Left(Message):
         """The user moved past the newest turn."""
@@ -49,10 +52,6 @@ class Conversation(VerticalScroll):
     def __init__(self) -> None:
         super().__init__(id="conversation")
         self.hint = Static(HINT, id="new-text", markup=False)
-        self.trace: Callable[[int], Trace] = lambda _: ()
-        """Returns how a stored answer was decoded, by its id."""
-        self.path: Callable[[], Sequence[StoredMessage]] = tuple
-        """Returns all messages of the branch on the screen."""
         self.question_count = 0
         """How many questions the user has asked, also before this start."""
         self.tools = False
@@ -114,11 +113,9 @@ class Conversation(VerticalScroll):
         self.anchor()
         return turn
 
-    def begin(self, record: StoredMessage | None = None) -> Answer:
-        """Add an empty answer."""
-        answer = self._configured(Answer(record))
-        self.mount(answer)
-        return answer
+    def add(self, record: StoredMessage) -> None:
+        """Add an empty answer, or a tool call."""
+        self.mount(self._turn_of(record))
 
     def drop(self, turn: Turn) -> None:
         """Remove a turn, and the notes on it, which stand below it."""
@@ -163,13 +160,9 @@ class Conversation(VerticalScroll):
             return UserTurn(record)
         if record.role == "tool":
             return ResultTurn(record)
-        return self._configured(Answer(record, self.trace))
-
-    def _configured(self, answer: Answer) -> Answer:
-        """Return an answer with the settings that all answers share."""
+        answer = Answer(record, self.branch)
         for name, shown in self.switches.items():
             answer.set_reactive(getattr(Answer, name), shown)
-        answer.path = self.path
         return answer
 
     # Where the reader is

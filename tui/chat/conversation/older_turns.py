@@ -132,7 +132,7 @@ class OlderTurns:
         if len(turns) <= MAX_SHOWN:
             return
         for turn in turns[: len(turns) - KEPT]:
-            if turn.record is None or turn.busy:
+            if turn.busy:
                 break
             self._records.append(turn.record)
             count += 1
@@ -145,7 +145,7 @@ class OlderTurns:
         self._growing = mount()
 
 
-def _same(one: StoredMessage | None, other: StoredMessage) -> bool:
+def _same(one: StoredMessage, other: StoredMessage) -> bool:
     """Return whether two records are shown the same, except for their branches."""
     parts = attrgetter("id", "content", "thought", "state")
-    return one is not None and parts(one) == parts(other)
+    return bool(parts(one) == parts(other))
