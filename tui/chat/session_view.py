@@ -43,7 +43,7 @@ class SessionView:
             case events.PathShown(path):
                 self._show_path(path)
                 if self.session.branch.saves:
-                    self._screen.banner.saved()
+                    self._screen.banner.is_saved = True
             case Decoded():
                 self._show_round(event)
             case Loading() | Prefilled():

@@ -102,7 +102,7 @@ async def test_the_inspector_opens_on_a_streaming_answer_and_on_others(pair: Pai
         assert chat.texts == before
         await chat.press("ctrl+down", "i")
         assert isinstance(chat.app.screen, Inspector)
-        assert "so far" in str(chat.app.screen.query_one("#inspector-title").render())
+        assert "so far" in str(chat.app.screen.query_one("Head").render())
         seen = inspected(chat)
         assert seen
         assert seen == chat.screen.conversation.turns[-1].text

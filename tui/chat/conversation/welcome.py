@@ -115,13 +115,12 @@ class Welcome(Vertical):
         &.-short > .what { display: none; }
     }
     """
-    chosen: reactive[int] = reactive(0, init=False)
-    """Which suggestion Enter takes."""
 
     def __init__(self, novice: bool, tools: bool = False) -> None:
         super().__init__()
         self._what = WITH_TOOLS if tools else WHAT
         self._lines = [SuggestionLine(text) for text in SUGGESTIONS] if novice else []
+        self._chosen = 0  # the line that Enter takes
 
     def compose(self) -> ComposeResult:
         """Lay out the introduction, then suggestions for newcomers, the legend for others."""
@@ -137,16 +136,14 @@ class Welcome(Vertical):
         """Hide the introduction where the suggestions would not fit below it; F1 shows it, too."""
         self.set_class(bool(self._lines) and self.size.height < HEIGHT, "-short")
 
-    def watch_chosen(self, old: int, new: int) -> None:
-        """Mark the suggestion that Enter takes."""
-        self._lines[old].chosen, self._lines[new].chosen = False, True
-
     def press(self, key: str) -> None:
         """Handle a key that the prompt does not use."""
         if self._lines and key == "enter":
-            self._lines[self.chosen].on_click()
+            self._lines[self._chosen].on_click()
         elif self._lines:
-            self.chosen = (self.chosen + (1 if key == "down" else -1)) % len(self._lines)
+            self._lines[self._chosen].chosen = False
+            self._chosen = (self._chosen + (1 if key == "down" else -1)) % len(self._lines)
+            self._lines[self._chosen].chosen = True
 
 
 class Lesson(Static):
