@@ -39,7 +39,7 @@ class Inspector(ModalScreen[None]):
     Inspector {
         background: $background;
 
-        & > Head { padding: 0 1; background: $panel; }
+        & > Head { padding: 0 1; background: $panel; color: $foreground; }
         & #inspector-empty { padding: 1 2; color: $text-muted; }
         & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; scrollbar-gutter: stable; }
         & #facts {

@@ -17,6 +17,7 @@ from tests.tui.chat.recorded import watched
 from tui.chat.panel import EXPLAINED, FiguresPanel, PanelFigures, lines
 from tui.formatting import bar, shares, sparkline
 from tui.outlook import DOING
+from tui.widgets.lines import paragraph
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
 FAST = Stats(
@@ -126,6 +127,10 @@ def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decod
     stats = replace(FAST, decode_s=decode_s, guessing_s=decode_s, lookahead_counts={3: 40})
     last = decoded(stats, Forecast(reason, 1.31, 0.05, 0.7, 0.5))
     assert len(lines(PanelFigures(last, [1.0] * 20, 8192), 37, 17)) <= 17
+
+
+def test_a_paragraph_of_wide_characters_is_as_wide_as_its_column() -> None:
+    assert max(line.cell_length for line in paragraph("漢字" * 40, 36)) == 36
 
 
 def test_shares_add_up_to_the_width_and_bars_show_anything_above_nothing() -> None:
