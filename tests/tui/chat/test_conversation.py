@@ -86,7 +86,7 @@ async def test_up_and_down_move_the_focus_and_leave_it_at_the_end() -> None:
         assert page.app.left == 1
 
 
-async def test_arrow_scrolls_a_turn_longer_than_the_screen_before_it_leaves_it() -> None:
+async def test_only_an_arrow_alone_scrolls_a_turn_longer_than_the_screen() -> None:
     async with open_page() as page:
         long = "\n\n".join(f"paragraph {number}" for number in range(60))
         await page.open([question(1, "first"), answer(2, long)])
@@ -100,6 +100,8 @@ async def test_arrow_scrolls_a_turn_longer_than_the_screen_before_it_leaves_it()
         await page.press("down")
         assert "paragraph 0" in page.text
         assert page.app.focused is page.view.turns[1]
+        await page.press("end", "ctrl+up")  # to the next, however long this one is
+        assert page.app.focused is page.view.turns[0]
 
 
 async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> None:
