@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.content import Content
 from textual.widgets import Static
 
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.events import Decoded, Event, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.panel import EXPLAINED, FiguresPanel, PanelFigures, lines
+from tui.chat.panel import EXPLAINED, FiguresPanel
 from tui.formatting import bar, shares, sparkline
 from tui.outlook import DOING
 from tui.widgets.lines import paragraph
@@ -54,6 +55,14 @@ def panel_text(panel: FiguresPanel) -> str:
     return "\n".join(line.plain for line in panel._shown)
 
 
+def figures(last: Decoded, width: int, height: int) -> list[Content]:
+    """What is shown after a round of a long answer."""
+    panel = FiguresPanel()
+    panel.last, panel.n_ctx = last, 131_072
+    panel.rates.extend([1.0] * 99)
+    return panel.figures(width, height)
+
+
 def show(panel: FiguresPanel, round_: Decoded) -> None:
     panel.add(round_)
     panel.paint()
@@ -87,8 +96,7 @@ async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) ->
 
 def test_positions_are_aligned_in_the_panel() -> None:
     places = tuple(Tally(9, right) for right in (9, 6, 3, 9) * 3)
-    shown = PanelFigures(decoded(replace(FAST, positions=places)))
-    rows = [line.plain for line in lines(shown, 37, 50)]
+    rows = [line.plain for line in figures(decoded(replace(FAST, positions=places)), 37, 50)]
     assert "1 █ 100% 2 ▆ 67%  3 ▃ 33%" in "\n".join(rows)
     assert all(len(line) <= 37 for line in rows)
 
@@ -117,7 +125,7 @@ async def test_only_changed_lines_are_rendered_again(monkeypatch: pytest.MonkeyP
 def test_no_line_is_wider_than_the_panel(height: int) -> None:
     for stats in (FAST, replace(FAST, positions=(Tally(9, 8),) * 12), Stats("ars")):
         for width in (1, 37):
-            shown = lines(PanelFigures(decoded(stats), [1.0] * 99, 131_072), width, height)
+            shown = figures(decoded(stats), width, height)
             assert width == 1 or max(line.cell_length for line in shown) <= width
 
 
@@ -126,7 +134,7 @@ def test_no_line_is_wider_than_the_panel(height: int) -> None:
 def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decode_s: float) -> None:
     stats = replace(FAST, decode_s=decode_s, guessing_s=decode_s, lookahead_counts={3: 40})
     last = decoded(stats, Forecast(reason, 1.31, 0.05, 0.7, 0.5))
-    assert len(lines(PanelFigures(last, [1.0] * 20, 8192), 37, 17)) <= 17
+    assert len(figures(last, 37, 17)) <= 17
 
 
 def test_a_paragraph_of_wide_characters_is_as_wide_as_its_column() -> None:
