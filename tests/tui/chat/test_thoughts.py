@@ -5,6 +5,7 @@ from dataclasses import replace
 from assistant.events import Stats, Step
 from tests.tui.chat.chat_driver import open_chat
 from tests.tui.chat.turns import TARGET, answer, open_page, round_of, text_of, token
+from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.thought import Thought
 from tui.text.token_styles import COLOURED, THOUGHT, kind
 
@@ -48,6 +49,17 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         assert "▸ Thought for 12 s · 1,341 tokens" in page.text
         assert "Hm, the sky" not in page.text
         assert "think>" not in page.text
+
+
+async def test_a_thought_that_goes_on_after_a_stop_is_live_again() -> None:
+    record = answer(1, "", thought="Hm, ", stats=HALF, state="stopped")
+    async with open_page(record) as page:
+        shown = page.view.query_one(Answer)
+        assert "▸ Thought for 12 s · 1,340 tokens" in page.text
+        shown.add(thought("the sky"))
+        shown.show_stats(replace(HALF, thought_tokens=1342))
+        await page.settle()
+        assert "▸ Thinking · 12 s · 1,342 tokens · …Hm, the sky" in page.text
 
 
 async def test_a_stored_thought_is_folded_and_copying_takes_the_answer_alone() -> None:

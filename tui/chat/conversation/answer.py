@@ -132,6 +132,7 @@ class Answer(Turn):
         self.state, self.tokens.marks = "streaming", ()
         self._footnote.display = False
         self.tokens.grow(True)
+        self.thought.grow(not self.text)
         self._fetch()
         self.refresh_keys()
 
