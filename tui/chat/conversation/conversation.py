@@ -69,6 +69,7 @@ class Conversation(VerticalScroll):
         self.anchor()
         layouts = self.screen.screen_layout_refresh_signal
         layouts.subscribe(self, lambda _: self.reader.laid_out(), immediate=True)
+        layouts.subscribe(self, lambda _: self._older.fill(), immediate=True)
 
     def compose(self) -> ComposeResult:
         """Lay out the hint; the turns are mounted once the store is open."""
@@ -100,7 +101,6 @@ class Conversation(VerticalScroll):
         if not count and not new:
             self.welcome()
         self.anchor()
-        self.call_after_refresh(self._older.fill)
 
     def ask(self, record: StoredMessage) -> UserTurn:
         """Add a question of the user's, and scroll to it."""
@@ -189,9 +189,8 @@ class Conversation(VerticalScroll):
             self.hint.display = True
 
     def on_resize(self) -> None:
-        """Mount as many older turns as a taller screen shows."""
-        self.call_after_refresh(self._older.fill)
-        self.call_after_refresh(self._hide_hint)  # a text that fits does not scroll
+        """Hide the hint where all of the text fits: it does not scroll."""
+        self.call_after_refresh(self._hide_hint)
         # Textual 8.2.8 moves the thumb of an anchored widget without painting it.
         self.call_after_refresh(self.vertical_scrollbar.refresh)
 

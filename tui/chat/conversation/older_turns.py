@@ -73,9 +73,16 @@ class OlderTurns:
         self._growing = False
 
     def fill(self) -> None:
-        """Mount older turns until the view can be scrolled."""
-        if self._view.max_scroll_y <= NEAR and self.mount_older():
-            self._view.call_after_refresh(self.fill)
+        """Mount older turns after a layout until the view can be scrolled."""
+        if self._records and self._view.max_scroll_y <= NEAR:
+            self._view.call_next(self._fill)
+
+    def _fill(self) -> None:
+        turns = turns_in(self._view)
+        # Those that were mounted since that layout have no region yet.
+        are_laid_out = all(turn.virtual_region for turn in (*turns[:1], *turns[-1:]))
+        if are_laid_out and self._view.max_scroll_y <= NEAR:
+            self.mount_older()
 
     def mount_older(self) -> bool:
         """Mount a page of older turns; return whether there were any."""
@@ -138,7 +145,6 @@ class OlderTurns:
             count += 1
         if count:
             self._unmount_above(turns[count])
-            self._view.call_after_refresh(self.fill)
 
     def _stop_and(self, mount: Callable[[], bool]) -> None:
         self._view.app.animator.force_stop_animation(self._view, "scroll_y")
