@@ -7,11 +7,10 @@ from textual.content import Content
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready, Tally
-from assistant.store.values import Attachment
 from tui.formatting import MISSING, bar, level, shares, sparkline
 from tui.labels import constraint_figures
 from tui.outlook import Outlook, outlook
-from tui.safe import one_line, safe
+from tui.safe import safe
 from tui.text.token_styles import NAMES
 from tui.widgets.lines import MUTED, Lines, pair, paragraph
 
@@ -51,8 +50,6 @@ class FiguresPanel(Lines):
         """Why there is no draft model, if there is none."""
         self.last: Decoded | None = None
         """The last round of the answer, with its forecast."""
-        self.copied: Sequence[Attachment] = ()
-        """The passages that the last copied guesses are from."""
         self.rates: deque[float] = deque(maxlen=WIDTH)
         """The tokens per second so far."""
         self._since = (0.0, 0)  # seconds and tokens at the last rate
@@ -77,7 +74,7 @@ class FiguresPanel(Lines):
 
     def clear(self) -> None:
         """Forget the last answer, and explain the empty panel."""
-        self.last, self.copied = None, ()
+        self.last = None
         self.rates.clear()
         self._since = (0.0, 0)
         self.paint()
@@ -118,7 +115,7 @@ class FiguresPanel(Lines):
             _yield(last, width),
             paragraph(constraint_figures(last.stats), width) if last.stats.masked_rows else [],
             _positions(last.stats.positions, width),
-            _sources(last, self.copied, width),
+            _sources(last, width),
             _times(last, width),
             _context(last, self.n_ctx, width),
         ]
@@ -151,15 +148,14 @@ def _positions(tallies: Sequence[Tally], width: int) -> Section:
     return [heading, *(Content("").join(cells[i : i + row]) for i in range(0, len(cells), row))]
 
 
-def _sources(last: Decoded, passages: Sequence[Attachment], width: int) -> Section:
+def _sources(last: Decoded, width: int) -> Section:
     rated: Section = []
     for source, tally in last.stats.sources.items():
         if tally.rate is not None and source != "form":  # tokens of a constraint are no guesses
             name, value = SOURCES.get(source, safe(source)), f"{tally.rate:.0%} of {tally.tested:,}"
             drawn = bar(tally.rate, width - len(name) - len(value) - 3)
             rated.append(pair(Content.assemble(f"{name} ", (drawn, "$success")), value, width))
-    copied = " and ".join(one_line(passage.title) for passage in passages)
-    return [*rated, *paragraph(f"The last copy is from {copied}." if copied else "", width)]
+    return rated
 
 
 def _speed(last: Decoded, rates: Iterable[float], summary: Outlook, width: int) -> Section:

@@ -6,8 +6,6 @@ from dataclasses import replace
 from assistant.events import Decoded, Loading, Prefilled, Step, Warned
 from assistant.session import events
 from assistant.session.chat_session import ChatSession
-from assistant.session.citing import copied_last
-from assistant.session.messages import passages_of
 from assistant.store.values import ELSEWHERE, StoredMessage
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer
@@ -160,9 +158,6 @@ class SessionView:
             self._screen.set_timer(FIGURES_EVERY, self._show_figures)
         self._pending_figures = event
         self._screen.panel.add(event)
-        passages = passages_of(self.session.branch.records).values()
-        if copied := copied_last(answer.text, event.tokens, passages):
-            self._screen.panel.copied = copied
         self._conversation.explain(event.tokens)
 
     def _clear_figures(self) -> None:
