@@ -158,7 +158,6 @@ class SessionView:
             self._screen.set_timer(FIGURES_EVERY, self._show_figures)
         self._pending_figures = event
         self._screen.panel.add(event)
-        self._conversation.explain(event.tokens)
 
     def _clear_figures(self) -> None:
         self._pending_figures = None

@@ -11,7 +11,6 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Static
 
-from assistant.events import Origin, Token
 from assistant.session.active_branch import ActiveBranch
 from assistant.store.values import StoredMessage
 from tui.app.textual_private import follows_end
@@ -20,8 +19,7 @@ from tui.chat.conversation.older_turns import OlderTurns
 from tui.chat.conversation.reader import Reader
 from tui.chat.conversation.tool_turns import ResultTurn
 from tui.chat.conversation.turn import Turn, UserTurn, turns_in
-from tui.chat.conversation.welcome import NOVICE, Lesson, Note, NoteKind, Welcome
-from tui.text.token_styles import kind
+from tui.chat.conversation.welcome import NOVICE, Note, NoteKind, Welcome
 
 HINT = " ↓ new text below "
 
@@ -56,8 +54,6 @@ class Conversation(VerticalScroll):
         """How many questions the user has asked, also before this start."""
         self.tools = False
         """Whether tools are configured, which may send their arguments to servers."""
-        self.explained = True
-        """Whether the colours of an answer have been explained once."""
         self.switches = {"colours": True, "ghosts": False, "thoughts": False}
         """What is shown of all answers; each can still be switched by itself."""
         self._older = OlderTurns(self, self._turn_of)
@@ -106,7 +102,6 @@ class Conversation(VerticalScroll):
         """Add a question of the user's, and scroll to it."""
         self.question_count += 1
         self.query_children(Welcome).remove()
-        self.query_children(Lesson).remove()
         self._older.unmount_oldest()
         turn = UserTurn(record)
         self.mount(turn)
@@ -130,17 +125,6 @@ class Conversation(VerticalScroll):
     def welcome(self) -> None:
         """Show the introduction in an empty conversation; notes that are shown stay."""
         self.mount(Welcome(self.question_count < NOVICE, self.tools), after=self.hint)
-
-    def explain(self, tokens: Sequence[Token]) -> None:
-        """Explain the colours below the newest answer, once on this computer.
-
-        They are explained at the first round in which several guesses were right.
-        """
-        guessed = [t for t in tokens if t.part == "answer" and t.origin is Origin.DRAFT]
-        answers = [turn for turn in self.turns[-1:] if isinstance(turn, Answer)]
-        if answers and len(guessed) > 1 and not self.explained:
-            self.explained = True
-            self.mount(Lesson(kind(guessed[0])))
 
     def suggest(self, key: str) -> None:
         """Choose among the suggestions with a key that the prompt does not use."""

@@ -1,4 +1,4 @@
-"""What the app says in a conversation: an introduction, suggestions, a lesson, and notes."""
+"""What the app says in a conversation: an introduction, suggestions, and notes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +11,6 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin
-from tui.labels import TO_MESSAGES
 from tui.safe import safe
 from tui.text.token_styles import GHOST, Kind, legend, styles
 
@@ -30,7 +29,6 @@ LEGEND: dict[Kind, str] = {
     Origin.RESIDUAL: "what the large one wrote instead",
 }
 TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
-LESSON = ("Highlighted words", f" were guessed right (F1). Plain text: {TO_MESSAGES}, then v.")
 MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
@@ -144,21 +142,6 @@ class Welcome(Vertical):
             self._lines[self._chosen].chosen = False
             self._chosen = (self._chosen + (1 if key == "down" else -1)) % len(self._lines)
             self._lines[self._chosen].chosen = True
-
-
-class Lesson(Static):
-    """Explain the coloured tokens below the first answer that has some, until the next question."""
-
-    DEFAULT_CSS = "Lesson { height: auto; max-width: 120; padding: 0 2; color: $text-muted; }"
-
-    def __init__(self, kind: Kind) -> None:
-        super().__init__()
-        self._kind = kind
-
-    def render(self) -> Content:
-        """Draw a few words in the style of those tokens."""
-        style = styles(self.app.no_color)[self._kind]
-        return Content.styled(LESSON[0], style) + LESSON[1]
 
 
 NoteKind = Literal["info", "warning", "error"]
