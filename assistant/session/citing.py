@@ -51,17 +51,6 @@ def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment
     return tuple(replace(passage, text="") for passage in used)
 
 
-def copied_last(
-    text: str, tokens: Sequence[Token], passages: Collection[Attachment]
-) -> tuple[Attachment, ...]:
-    """Return the passages that have the last copy among the `tokens` that end an answer."""
-    for token in reversed(tokens):
-        if origin := copied_from(text, token, passages):
-            return origin
-        text = text.removesuffix(token.text)
-    return ()
-
-
 def copied_from(
     text: str, token: Token, passages: Collection[Attachment]
 ) -> tuple[Attachment, ...]:

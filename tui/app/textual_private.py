@@ -4,26 +4,22 @@ No other module uses private names, so a new version needs a check of this file 
 """
 
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
-from itertools import takewhile
 from typing import Any, cast
 
 from rich._wrap import divide_line as divide_line
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-from textual._compositor import ChopsUpdate
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.drivers import linux_driver
-from textual.geometry import Region
 from textual.keys import Keys
 from textual.message import Message
 from textual.screen import Screen, ScreenResultType
-from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets._footer import FooterKey as FooterKey
 from textual.worker import Worker
@@ -62,49 +58,6 @@ def follows_end(widget: Widget) -> bool:
 def uncaught(app: App[None]) -> Exception | None:
     """Return the first error that nothing caught."""
     return app._exception
-
-
-# Painting new text. At ten rounds per second the interface takes 4 % of a core with this and 7 to
-# 8 % without (120 x 40 and 240 x 60, two cores).
-
-
-def paint(widget: Widget, lines: Mapping[int, int]) -> None:
-    """Paint lines of a widget's content, each from a cell on; at once if possible.
-
-    Textual passes a refresh through two message queues and a timer, and visits all widgets on the
-    screen; for a few letters that is most of the work.
-    """
-    screen, width = widget.screen, widget.size.width
-    regions = [Region(x, y, width - x, 1) for y, x in lines.items()]
-    visible = screen._compositor.visible_widgets
-    busy = widget.app._batch_count or screen._layout_required or widget.app.screen is not screen
-    position = None if busy else visible.get(widget)
-    if position is None or _is_covered(widget, visible):
-        widget.refresh(*regions)
-        return
-    home, clip = position
-    corner = home.offset + widget.content_offset
-    widget._styles_cache.set_dirty(*(region.translate(widget.content_offset) for region in regions))
-    ground, filters = widget.background_colors[1], widget.get_line_filters()
-    strips: dict[int, dict[int, Strip]] = {}
-    spans: list[tuple[int, int, int]] = []
-    for region in regions:
-        if seen := region.translate(corner).intersection(clip):
-            strip = widget.render_line(region.y)
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, ground)
-            strips[seen.y] = {seen.x: strip.crop(seen.x - corner.x, seen.right - corner.x)}
-            spans.append((seen.y, seen.x, seen.right))
-    if spans:
-        ends = {y: [right] for y, _, right in spans}
-        widget.app._display(screen, ChopsUpdate(strips, spans, ends))  # type: ignore[arg-type]
-
-
-def _is_covered(widget: Widget, visible: Mapping[Widget, tuple[Region, Region]]) -> bool:
-    """Return whether another widget covers a part of a widget."""
-    own = Region.intersection(*visible[widget])
-    in_front = takewhile(lambda other: other is not widget, visible)
-    return any(Region.intersection(*visible[other]).overlaps(own) for other in in_front)
 
 
 class ClosedOnce(Screen[ScreenResultType]):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 SAVE_EVERY = 1.0
 """Seconds between two saves: so much of an answer is lost when the program is killed."""
-EXPLAINED, FIGURES = "explained", "figures"
-"""The stored keys that say whether the colours were explained, and whether F3 is open."""
+FIGURES = "figures"
+"""The stored key that says whether F3 is open."""
 
 
 class Autosave:
@@ -28,7 +28,7 @@ class Autosave:
         self._widgets = controller.widgets
         self.started = False
         """Whether there is a store, in a file or in memory."""
-        self._stored = dict.fromkeys((EXPLAINED, FIGURES), False)  # the values of these keys
+        self._figures = False  # the value of that key
         self._collected: Ready | None = None  # the models for which phrases were collected
 
     def start(self, store: Store) -> None:
@@ -39,9 +39,8 @@ class Autosave:
         try:
             prompt.history.load(store.prompts())
             view.question_count += len(prompt.history.entries)
-            self._stored = {key: bool(store.recall(key)) for key in self._stored}
-            view.explained = self._stored[EXPLAINED]
-            self._widgets.panel.wanted |= self._stored[FIGURES]
+            self._figures = bool(store.recall(FIGURES))
+            self._widgets.panel.wanted |= self._figures
             self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
             open_id, edited = store.recall(OPEN), store.recall(EDITED)
             if open_id and not early:
@@ -108,12 +107,10 @@ class Autosave:
 
     def _save_state(self) -> None:
         self._controller.unsent.save()
-        store, widgets = self._session.branch.store, self._widgets
-        now = {EXPLAINED: widgets.conversation.explained, FIGURES: widgets.panel.wanted}
-        if store is not None and now != self._stored:
-            for key, value in now.items():
-                store.remember(key, "1" if value else "")
-            self._stored = now
+        store, wanted = self._session.branch.store, self._widgets.panel.wanted
+        if store is not None and wanted != self._figures:
+            store.remember(FIGURES, "1" if wanted else "")
+            self._figures = wanted
 
     def collect_phrases(self, model: str) -> None:
         """Build the table of phrases that a model's stored answers repeat; slow.

@@ -204,7 +204,7 @@ class ChatController:
         """Say why there is no model, and restore a waiting prompt."""
         self.ready = self.when_ready = None
         self.widgets.status.show(loaded=False, activity=None)
-        self.widgets.banner.show("no model")
+        self.widgets.banner.text = "no model"
         self.session.no_model(reason)
 
     def _handle_loading(self, event: Event) -> None:

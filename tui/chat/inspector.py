@@ -6,7 +6,8 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Horizontal
+from textual.containers import Container
+from textual.content import Content
 from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -19,7 +20,7 @@ from tui.chat.token_page import TokenPage
 from tui.safe import one_line, safe
 from tui.text.token_styles import BASICS, legend, styles
 from tui.widgets.keyline import KeyLine
-from tui.widgets.lines import Lines
+from tui.widgets.lines import Head, Lines
 
 WIDE = 110
 """Width in cells from which the facts are beside the tokens, not below them."""
@@ -38,18 +39,13 @@ class Inspector(ModalScreen[None]):
     Inspector {
         background: $background;
 
-        & #inspector-head { height: auto; padding: 0 1; background: $panel; layout: vertical; }
-        & #inspector-title {
-            width: 1fr; height: 1; padding: 0 2 0 0; color: $text-accent; text-style: bold;
-            text-wrap: nowrap; text-overflow: ellipsis;
-        }
-        & #inspector-legend { width: auto; max-width: 100%; max-height: 2; }
+        & > Head { padding: 0 1; background: $panel; color: $foreground; }
         & #inspector-empty { padding: 1 2; color: $text-muted; }
         & #tokens { width: 1fr; height: 1fr; padding: 1 1 0 2; scrollbar-gutter: stable; }
         & #facts {
             height: 13; max-height: 60%; padding: 0 2; border-top: solid $border-blurred;
         }
-        &.wide #inspector-head, &.wide #inspector-body { layout: horizontal; }
+        &.wide #inspector-body { layout: horizontal; }
         &.wide #facts {
             width: 56; height: 1fr; max-height: 100%; padding: 1 2;
             border-top: none; background: $surface;
@@ -63,7 +59,9 @@ class Inspector(ModalScreen[None]):
         super().__init__()
         self._passages = passages
         self._entries = entries(trace)
-        self._heading = f"Tokens {'so far ' * more}of “{safe(title)}”"
+        self._head = Head()
+        heading = f"Tokens {'so far ' * more}of “{safe(title)}”"
+        self._head.line = Content.styled(heading, "bold $text-accent")
         self._page = TokenPage(self._entries)
         self._facts = Lines(id="facts")
         self._facts.can_focus = False
@@ -71,10 +69,8 @@ class Inspector(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the tokens and the facts."""
         kinds = {*BASICS, *(entry.kind for entry in self._entries)}
-        with Horizontal(id="inspector-head"):
-            yield Static(self._heading, id="inspector-title", markup=False)
-            shown = legend(styles(self.app.no_color), kinds)
-            yield Static(shown, id="inspector-legend", markup=False)
+        self._head.legend = legend(styles(self.app.no_color), kinds)
+        yield self._head
         if self._entries:
             with Container(id="inspector-body"):
                 yield self._page

@@ -1,6 +1,5 @@
 """The widgets of the chat, where they are on the screen, and which of them has the focus."""
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.events import Key, Paste, Resize
@@ -47,8 +46,7 @@ class ChatWidgets(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.prompt, self.status, self.banner = Prompt(), Status(id="status"), Banner()
-        self.chats, self.conversation = ChatList(), Conversation()
-        self.panel = FiguresPanel(lambda: self.chats.display and self.size.width < ROOMY)
+        self.chats, self.conversation, self.panel = ChatList(), Conversation(), FiguresPanel()
 
     def compose(self) -> ComposeResult:
         """Lay out the widgets from top to bottom, and three of them side by side."""
@@ -67,11 +65,18 @@ class ChatWidgets(Screen[None]):
                 self.chats.close()
         self.set_class(narrow, "-narrow")
 
-    @on(FiguresPanel.Toggled)
     def on_mount(self) -> None:
-        """Have the status line leave out what the open panel shows."""
-        self.status.show(is_beside_panel=self.panel.display)
-        self.refresh_bindings()  # Esc closes what covers the conversation
+        """Open and close the figures when they are wanted, and with the width of the screen."""
+        self.watch(self.panel, "wanted", self._fit_panel)
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._fit_panel())
+
+    def _fit_panel(self) -> None:
+        """Show the figures if they are wanted and fit beside the list of conversations."""
+        shown = self.panel.wanted and not (self.chats.display and self.size.width < ROOMY)
+        if shown != self.panel.display:
+            self.panel.display = shown
+            self.status.show(is_beside_panel=shown)  # which leaves out what the panel shows
+            self.refresh_bindings()  # Esc closes what covers the conversation
 
     @property
     def covered(self) -> bool:

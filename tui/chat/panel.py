@@ -1,19 +1,16 @@
 """The panel of figures: the gain of guesses, and the speed of answers."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready, Tally
-from assistant.store.values import Attachment
 from tui.formatting import MISSING, bar, level, shares, sparkline
 from tui.labels import constraint_figures
 from tui.outlook import Outlook, outlook
-from tui.safe import one_line, safe
+from tui.safe import safe
 from tui.text.token_styles import NAMES
 from tui.widgets.lines import MUTED, Lines, pair, paragraph
 
@@ -37,38 +34,29 @@ class FiguresPanel(Lines):
     DEFAULT_CSS = f"""
     FiguresPanel {{
         dock: right; width: {WIDTH}; max-width: 50%; height: 1fr; padding: 1 1 0 2;
-        background: $surface;
+        background: $surface; display: none;
     }}
     """
-
-    class Toggled(Message):
-        """The panel was opened or closed."""
 
     wanted: reactive[bool] = reactive(False, init=False)
     """Whether the user opened it; it stays so over restarts."""
 
-    def __init__(self, is_crowded: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self) -> None:
         super().__init__(id="speculation")
-        self._is_crowded = is_crowded
         self.can_focus = False
-        self._ready: Ready | None = None
+        self.n_ctx = 0
+        """The context of the loaded model, in tokens."""
         self.no_draft: str | None = None
         """Why there is no draft model, if there is none."""
         self.last: Decoded | None = None
         """The last round of the answer, with its forecast."""
-        self.copied: Sequence[Attachment] = ()
-        """The passages that the last copied guesses are from."""
-        self._rates: deque[float] = deque(maxlen=WIDTH)  # tokens/s so far
+        self.rates: deque[float] = deque(maxlen=WIDTH)
+        """The tokens per second so far."""
         self._since = (0.0, 0)  # seconds and tokens at the last rate
-
-    def on_mount(self) -> None:
-        """Open and close with the width of the screen."""
-        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.fit())
-        self.fit()
 
     def ready(self, ready: Ready) -> None:
         """Start over with other models."""
-        self._ready = ready
+        self.n_ctx = ready.target.n_ctx
         self.clear()
 
     def add(self, decoded: Decoded) -> None:
@@ -81,28 +69,19 @@ class FiguresPanel(Lines):
         seconds, tokens = decoded.stats.decode_s, decoded.stats.generated_tokens
         last_s, counted = self._since
         if seconds - last_s >= PERIOD_S:
-            self._rates.append((tokens - counted) / (seconds - last_s))
+            self.rates.append((tokens - counted) / (seconds - last_s))
             self._since = seconds, tokens
 
     def clear(self) -> None:
         """Forget the last answer, and explain the empty panel."""
-        self.last, self.copied = None, ()
-        self._rates.clear()
+        self.last = None
+        self.rates.clear()
         self._since = (0.0, 0)
         self.paint()
 
-    def fit(self) -> None:
-        """Show the panel if it is wanted and fits beside the list of chats."""
-        if self.is_attached:
-            shown = self.wanted and not self._is_crowded()
-            if shown != self.display:
-                self.display = shown
-                self.post_message(self.Toggled())
-                self.call_after_refresh(self.paint)
-
-    def watch_wanted(self) -> None:
-        """Show or hide the panel."""
-        self.fit()
+    def on_show(self) -> None:
+        """Show what came while it was hidden."""
+        self.paint()
 
     def on_resize(self) -> None:
         """Fit the lines to the new size."""
@@ -110,52 +89,36 @@ class FiguresPanel(Lines):
 
     def paint(self) -> None:
         """Show the last round."""
-        if not (self.display and self.is_mounted):
-            return
-        if self.last is None:
-            why = paragraph(self.no_draft or "", self.line_width, "$text-warning")
-            self.put([*why, *paragraph(EXPLAINED, self.line_width)])
-            return
-        n_ctx = self._ready.target.n_ctx if self._ready else 0
-        figures = PanelFigures(self.last, [*self._rates], n_ctx, self.no_draft, self.copied)
-        self.put(lines(figures, self.line_width, self.size.height))
+        if self.display and self.is_mounted:
+            self.put(self.figures(self.line_width, self.size.height))
 
+    def figures(self, width: int, height: int) -> list[Content]:
+        """Return the lines; too little height removes blank lines, then the last sections."""
+        sections = self._sections(width)
+        while sum(map(len, sections)) > height and len(sections) > 3:
+            sections.pop()
+        gaps = height - sum(map(len, sections))
+        joined: list[Content] = []
+        for seam, section in enumerate(filter(None, sections)):
+            joined += [*([Content("")] if 0 < seam <= gaps else []), *section]
+        return joined
 
-@dataclass(frozen=True, slots=True)
-class PanelFigures:
-    """The content of the panel."""
-
-    last: Decoded  # round
-    rates: Sequence[float] = ()  # tokens/s over the answer
-    n_ctx: int = 0
-    no_draft: str | None = None
-    copied: Sequence[Attachment] = ()  # the passages of the last copy
-
-
-def lines(shown: PanelFigures, width: int, height: int) -> list[Content]:
-    """Return the lines; too little height removes blank lines, then the last sections."""
-    sections = _sections(shown, width)
-    while sum(map(len, sections)) > height and len(sections) > 3:
-        sections.pop()
-    gaps = height - sum(map(len, sections))
-    joined: list[Content] = []
-    for seam, section in enumerate(filter(None, sections)):
-        joined += [*([Content("")] if 0 < seam <= gaps else []), *section]
-    return joined
-
-
-def _sections(shown: PanelFigures, width: int) -> list[Section]:
-    last, summary = shown.last, outlook(shown.last, shown.no_draft)
-    return [
-        _words(summary, width),
-        _speed(shown, summary, width),
-        _yield(last, width),
-        paragraph(constraint_figures(last.stats), width) if last.stats.masked_rows else [],
-        _positions(last.stats.positions, width),
-        _sources(shown, width),
-        _times(last, width),
-        _context(shown, width),
-    ]
+    def _sections(self, width: int) -> list[Section]:
+        last = self.last
+        if last is None:
+            why = paragraph(self.no_draft or "", width, "$text-warning")
+            return [[*why, *paragraph(EXPLAINED, width)]]
+        summary = outlook(last, self.no_draft)
+        return [
+            _words(summary, width),
+            _speed(last, self.rates, summary, width),
+            _yield(last, width),
+            paragraph(constraint_figures(last.stats), width) if last.stats.masked_rows else [],
+            _positions(last.stats.positions, width),
+            _sources(last, width),
+            _times(last, width),
+            _context(last, self.n_ctx, width),
+        ]
 
 
 def _words(summary: Outlook, width: int) -> Section:
@@ -185,21 +148,20 @@ def _positions(tallies: Sequence[Tally], width: int) -> Section:
     return [heading, *(Content("").join(cells[i : i + row]) for i in range(0, len(cells), row))]
 
 
-def _sources(shown: PanelFigures, width: int) -> Section:
+def _sources(last: Decoded, width: int) -> Section:
     rated: Section = []
-    for source, tally in shown.last.stats.sources.items():
+    for source, tally in last.stats.sources.items():
         if tally.rate is not None and source != "form":  # tokens of a constraint are no guesses
             name, value = SOURCES.get(source, safe(source)), f"{tally.rate:.0%} of {tally.tested:,}"
             drawn = bar(tally.rate, width - len(name) - len(value) - 3)
             rated.append(pair(Content.assemble(f"{name} ", (drawn, "$success")), value, width))
-    copied = " and ".join(one_line(passage.title) for passage in shown.copied)
-    return [*rated, *paragraph(f"The last copy is from {copied}." if copied else "", width)]
+    return rated
 
 
-def _speed(shown: PanelFigures, summary: Outlook, width: int) -> Section:
-    section = [pair("Tokens per second", f"{shown.last.stats.tokens_per_s:.1f}", width)]
-    if shown.rates:
-        section.append(Content.styled(sparkline(shown.rates[-width:]), "$primary"))
+def _speed(last: Decoded, rates: Iterable[float], summary: Outlook, width: int) -> Section:
+    section = [pair("Tokens per second", f"{last.stats.tokens_per_s:.1f}", width)]
+    if newest := [*rates][-width:]:
+        section.append(Content.styled(sparkline(newest), "$primary"))
     if summary.plain_tokens_per_s is not None:
         estimate = f"{summary.plain_tokens_per_s:.1f}"
         section.append(pair("Without guesses, estimated", estimate, width))
@@ -221,8 +183,8 @@ def _times(last: Decoded, width: int) -> Section:
     return [heading, Content.assemble(*stack), Content("  ").join(words)]
 
 
-def _context(shown: PanelFigures, width: int) -> Section:
-    used, n_ctx = shown.last.context_used, shown.n_ctx
+def _context(last: Decoded, n_ctx: int, width: int) -> Section:
+    used = last.context_used
     if not n_ctx:
         return []
     hue = "bold $text-warning" if used / n_ctx > NEARLY_FULL else "bold"

@@ -6,12 +6,10 @@ from dataclasses import replace
 from assistant.events import Decoded, Loading, Prefilled, Step, Warned
 from assistant.session import events
 from assistant.session.chat_session import ChatSession
-from assistant.session.citing import copied_last
-from assistant.session.messages import passages_of
 from assistant.store.values import ELSEWHERE, StoredMessage
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer
-from tui.chat.conversation.tool_turns import ApprovalTurn, ResultTurn
+from tui.chat.conversation.tool_turns import ApprovalTurn
 from tui.chat.conversation.turn import Turn
 from tui.chat.layout import ChatWidgets
 from tui.labels import TO_MESSAGES
@@ -27,8 +25,8 @@ class SessionView:
 
     def __init__(self, widgets: ChatWidgets, session: ChatSession) -> None:
         self._screen, self.session = widgets, session
-        self._conversation = view = widgets.conversation
-        view.trace, view.path = session.branch.trace, lambda: session.branch.records
+        self._conversation = widgets.conversation
+        self._conversation.branch = session.branch
         self._pending_figures: Decoded | None = None  # shown by the next timer
         self._progress = AnswerProgress()
         self._takes_focus = False  # whether the next answer replaces the turn that had the focus
@@ -43,7 +41,7 @@ class SessionView:
             case events.PathShown(path):
                 self._show_path(path)
                 if self.session.branch.saves:
-                    self._screen.banner.saved()
+                    self._screen.banner.is_saved = True
             case Decoded():
                 self._show_round(event)
             case Loading() | Prefilled():
@@ -55,10 +53,10 @@ class SessionView:
                 self._takes_focus = False
                 self.list_chats()
             case events.Added(record) if record.role == "tool":
-                self._conversation.mount(ResultTurn(record))
+                self._conversation.add(record)
             case events.Added(record) if self.session.branch.shows(record):
                 self._conversation.query(".waiting").remove_class("waiting")
-                self._conversation.begin(record)
+                self._conversation.add(record)
                 self._clear_figures()
                 if self._takes_focus and isinstance(self._screen.focused, Turn):
                     self._conversation.focus_last()
@@ -134,7 +132,7 @@ class SessionView:
     def _turn(self, record: StoredMessage) -> Turn | None:
         """Return the newest turn that shows a message: removed turns may still be mounted."""
         turns = reversed(self._conversation.turns)
-        return next((t for t in turns if t.record is not None and t.record.id == record.id), None)
+        return next((turn for turn in turns if turn.record.id == record.id), None)
 
     # The answer under way
 
@@ -149,7 +147,7 @@ class SessionView:
         if not isinstance(answer, Answer):
             return  # it is of another conversation
         answer.show_call(event.tool_calls)
-        if answer.record and (before := answer.record.stats):  # the answer is continued
+        if before := answer.record.stats:  # the answer is continued
             plan, stats = (event.lookahead, event.context_used), before.plus(event.stats)
             event = Decoded(event.tokens, event.rejected, *plan, stats, event.forecast)
         if self._screen.status.state.activity is not None:  # the prompt has been read
@@ -160,10 +158,6 @@ class SessionView:
             self._screen.set_timer(FIGURES_EVERY, self._show_figures)
         self._pending_figures = event
         self._screen.panel.add(event)
-        passages = passages_of(self.session.branch.records).values()
-        if copied := copied_last(answer.text, event.tokens, passages):
-            self._screen.panel.copied = copied
-        self._conversation.explain(event.tokens)
 
     def _clear_figures(self) -> None:
         self._pending_figures = None

@@ -3,11 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
-from textual.widgets import Static
 
 from assistant.events import Decoded, Ready
 from assistant.request import Mode
@@ -18,59 +16,49 @@ from tui.labels import MODES, model_name
 from tui.outlook import outlook
 from tui.reading import Activity
 from tui.safe import safe
-from tui.widgets.lines import MUTED
+from tui.widgets.lines import MUTED, pair
 
 BAR, NARROW = 10, 56
 """Cells of an activity's bar, and of the narrowest line that has one."""
 
 
-class Banner(Horizontal):
+class Banner(Widget):
     """Name the model that answers and the one that guesses."""
 
     DEFAULT_CSS = """
     Banner {
-        height: 1; padding: 0 1; background: $panel;
-        & #name { width: auto; color: $text-accent; text-style: bold; }
-        & #name.warning { color: $text-error; }
-        & #models {
-            width: 1fr; padding: 0 0 0 2; color: $text-muted; text-align: right;
-            text-wrap: nowrap; text-overflow: ellipsis;
-        }
+        height: 1; padding: 0 1; background: $panel; color: $text-muted;
+        text-wrap: nowrap; text-overflow: ellipsis;
     }
     """
 
-    def __init__(self) -> None:
-        self._program = Static("specchat", id="name", markup=False)
-        self._models = Static("", id="models", markup=False)
-        self._text = ""
-        super().__init__(self._program, self._models, id="banner")
+    text: reactive[str] = reactive("")
+    """The models, or why there are none; as many parts are shown as fit."""
+    is_saved: reactive[bool] = reactive(True)
+    """Whether the conversation that is shown is saved."""
 
-    def show(self, text: str) -> None:
-        """Show a text instead of the models."""
-        self._text = safe(text)
-        self.on_resize()
-
-    def on_resize(self) -> None:
-        """Show as many parts of the text as fit."""
-        self._models.update(by_parts(self._text, self.size.width - len("  specchat  ")))
-
-    def saved(self) -> None:
-        """End the warning: the conversation that is shown now is saved."""
-        self._program.remove_class("warning").update("specchat")
+    def render(self) -> Content:
+        """Draw the line."""
+        name, hue = "specchat", "$text-accent"
+        if not self.is_saved:
+            name, hue = "specchat · not saved", "$text-error"
+        width = self.content_size.width
+        models = Content(by_parts(safe(self.text), width - len(name) - 4))
+        return pair(Content.styled(name, f"bold {hue}"), models, width)
 
     def not_saved(self, error: StorageError) -> None:
         """Warn once that nothing is saved any more."""
-        if not self._program.has_class("warning"):
-            self._program.add_class("warning").update("specchat · not saved")
+        if self.is_saved:
+            self.is_saved = False
             text = f"{error} The conversation continues, but is not saved; copy what you need."
             self.notify(text, severity="error", timeout=30)
 
     def ready(self, ready: Ready) -> None:
         """Name the loaded models."""
         guesses = f"guesses: {model_name(ready.draft.name)}" if ready.draft else "no model guesses"
-        self.show(f"answers: {model_name(ready.target.name)} · {guesses}")
+        self.text = f"answers: {model_name(ready.target.name)} · {guesses}"
         paths = "\n".join(str(m.path) for m in (ready.target, ready.draft) if m)
-        self._models.tooltip = Content(safe(paths))  # a str would be read as markup
+        self.tooltip = Content(safe(paths))  # a str would be read as markup
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,13 @@ class TurnActions:
                 copy_and_notify(self._view, turn.text)
             case "copy-code":
                 self._copy_code(turn)
-            case "sources" if record:
+            case "sources":
                 self._list_sources(record)
-            case "apply" if record and not turn.busy and self._branch.shows(record):
+            case "apply" if not turn.busy and self._branch.shows(record):
                 self._propose(record)
-            case "inspect" if record and self._branch.shows(record):
+            case "inspect" if self._branch.shows(record):
                 self._or_notify(lambda: self._inspect(turn, record))
-            case _ if record is None or not self._session.idle:
+            case _ if not self._session.idle:
                 self._view.notify(WAIT, timeout=3)
             case _ if self._branch.shows(record):  # it may have left the branch since the key
                 self._or_notify(lambda: self._change(record, verb))

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Grid, Horizontal
+from textual.containers import Grid
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
@@ -26,6 +26,7 @@ from tui.safe import safe
 from tui.text.text_view import TextView
 from tui.text.token_styles import BASICS, legend, styles
 from tui.widgets.keyline import KeyLine
+from tui.widgets.lines import Head
 
 MIN_LANE_WIDTH = 26  # cells that a lane needs beside another one
 MIN_STACKING_HEIGHT = 14
@@ -44,12 +45,7 @@ class RaceScreen(ClosedOnce[None]):
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
     RaceScreen {
-        & #race-head {
-            height: auto; padding: 0 1; background: $panel;
-
-            & .name { width: auto; color: $text-accent; text-style: bold; }
-            & .legend { width: 1fr; max-height: 2; text-align: right; }
-        }
+        & > Head { max-height: 3; padding: 0 1; background: $panel; color: $foreground; }
         & #race-prompt {
             height: auto; max-height: 3; margin: 1 2; padding: 0 1;
             border-left: outer $primary; background: $boost; text-style: bold;
@@ -64,13 +60,12 @@ class RaceScreen(ClosedOnce[None]):
             &.outcome.failed { border-left: outer $error; color: $text-error; }
         }
         &.-tall Footer { margin: 1 0 0 0; }
-        &.-narrow .legend { display: none; }
+        &.-narrow > Head, &.-tiny > Head { max-height: 1; }
         &.-short #race-prompt {
             max-height: 1; margin: 0 2; text-wrap: nowrap; text-overflow: ellipsis;
         }
         &.-short Board { margin: 0; }
         &.-short #race-line { max-height: 3; margin: 0 2; }
-        &.-tiny #race-head { max-height: 1; }
         &.-tiny #race-prompt, &.-tiny Board { display: none; }
         &.-tiny #race-line { min-height: 1; max-height: 1; margin: 0; }
     }
@@ -92,7 +87,8 @@ class RaceScreen(ClosedOnce[None]):
     def __init__(self, race: Race, submit: Callable[..., EventStream]) -> None:
         super().__init__()
         self.recorded, self._request, self._submit = RecordedRace(race), race.request, submit
-        self.legend = Static(classes="legend", markup=False)
+        self.head = Head()
+        self.head.line = Content.styled("specchat race", "bold $text-accent")
         self.views = [LaneView(lane) for lane in self.recorded.lanes]
         self.lanes, self.line = Grid(*self.views), Static(id="race-line", markup=False)
         self.board = Board()
@@ -107,9 +103,7 @@ class RaceScreen(ClosedOnce[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the prompt, the lanes, and the scoreboard below them."""
-        with Horizontal(id="race-head"):
-            yield Static("specchat race", classes="name", markup=False)
-            yield self.legend
+        yield self.head
         yield Static(safe(self._request.messages[-1].content), id="race-prompt", markup=False)
         yield self.lanes
         yield self.board
@@ -232,7 +226,7 @@ class RaceScreen(ClosedOnce[None]):
     def _explain(self) -> None:
         """Explain the styles of the tokens that the lanes show, and those that are usual."""
         kinds = {*BASICS}.union(*(view.tokens.kinds for view in self.views))
-        self.legend.update(legend(styles(self.app.no_color), kinds))
+        self.head.legend = legend(styles(self.app.no_color), kinds)
 
 
 class RaceApp(Program):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from markdown_it.token import Token
-from textual.content import Content, Span
+from textual.content import Content
 from textual.highlight import (
     ANSIDarkHighlightTheme,
     ANSILightHighlightTheme,
@@ -19,13 +19,13 @@ from tui.text.fragment import (
     DRAWN,
     BlockPart,
     Fragment,
-    FragmentBuilder,
     Ghosts,
     HorizontalRule,
     Table,
     drawn,
     joined,
     plain,
+    untabbed,
     with_ghosts,
 )
 from tui.text.markdown_reading import Block
@@ -139,66 +139,61 @@ class Formatter:
 
     def _inline(self, token: Token, style: str = "") -> Fragment:
         """Return the text of a paragraph, a heading or a cell."""
-        text = FragmentBuilder()
-        opened: list[tuple[str, int]] = []
+        parts, opened = list[Fragment](), [style] if style else []
         begin = self._starts[token.map[0]] if token.map else 0
         self._cursor = max(self._cursor, begin)
         for child in token.children or ():
             if child.type == "softbreak":
-                at = self._source.find("\n", self._cursor)
-                text.write("\n", [at])
-                self._cursor = at + 1
+                parts.append(Fragment(Content("\n"), [self._skip("\n") + self._offset]))
             elif child.nesting > 0:
                 self._skip(child.markup)
-                opened.append((STYLES[child.type], len(text.plain)))
+                opened.append(STYLES[child.type])
             elif child.nesting < 0:
                 self._skip(child.markup)
-                text.style(*opened.pop())
+                opened.pop()
             else:
-                self._skip(child.markup if child.type == "code_inline" else "")
-                start = len(text.plain)
-                text.write(child.content, self._positions(child.content))
-                self._skip(child.markup if child.type == "code_inline" else "")
-                text.style(CODE if child.type == "code_inline" else "", start)
-        text.style(style, 0)
-        return with_ghosts(text.fragment(self._offset), self.ghosts)
+                mark, code = (child.markup, [CODE]) if child.type == "code_inline" else ("", [])
+                self._skip(mark)
+                positions = self._positions(child.content)
+                styled = Content.styled(child.content, " ".join([*opened, *code]))
+                parts.append(Fragment(styled, positions))
+                self._skip(mark)
+        return with_ghosts(untabbed(joined(parts)), self.ghosts)
 
     def _positions(self, content: str) -> Sequence[int]:
-        """Return the positions in the source of a text that follows the cursor."""
+        """Return the positions in the whole text of a text that follows the cursor."""
         at = self._source.find(content, self._cursor)
         if at == self._cursor or (at >= 0 and content.strip()):  # else a tab is read as spaces
             self._cursor = at + len(content)
-            return range(at, self._cursor)
+            return range(at + self._offset, self._cursor + self._offset)
         positions = []
         for character in content:
             at = self._source.find(character, self._cursor)
             if at >= 0 and not character.isspace():  # a line break is shown as a space
                 self._cursor = at + 1
-            positions.append(self._cursor - (not character.isspace()))
+            positions.append(self._cursor - (not character.isspace()) + self._offset)
         return positions
 
     def _code(self, token: Token, labelled: bool) -> Fragment:
         """Return code in colours, with its language in the line above."""
-        text = FragmentBuilder()
         begin = (token.map or [0])[0]
         is_fence = token.type == "fence"
-        if is_fence and labelled and token.info.strip():
+        label, info = drawn(""), token.info.strip()
+        if is_fence and labelled and info:
             self._cursor = self._starts[begin]
             self._skip(token.markup)
-            text.write(token.info.strip(), self._positions(token.info.strip()))
-            text.style(DRAWN, 0)
-            text.write("\n", [self._starts[begin + 1] - 1])
-        start = len(text.plain)
+            at = [*self._positions(info), self.position(begin + 1) - 1]
+            label = Fragment(Content.styled(f"{info}\n", DRAWN), at)
+        positions = list[int]()
         lines = token.content.removesuffix("\n").split("\n")
         for number, line in enumerate(lines, begin + is_fence):
-            at = self._starts[min(number + 1, len(self._starts) - 1)] - 1 - len(line)
-            text.write(line, range(at, at + len(line)))
-            if number < begin + is_fence + len(lines) - 1:
-                text.write("\n", [at + len(line)])
+            end = self.position(min(number + 1, len(self._starts) - 1))
+            positions += range(end - 1 - len(line), end)  # the line break, too
+        code = untabbed(Fragment(Content("\n".join(lines)), positions[:-1]))
         language = token.info if is_fence else ""
-        code = highlighted(text.plain[start:], language, self._ansi, self._dark)
-        text.spans += [Span(s.start + start, s.end + start, s.style) for s in code.spans]
-        return with_ghosts(text.fragment(self._offset), self.ghosts)
+        spans = highlighted(code.content.plain, language, self._ansi, self._dark).spans
+        code = Fragment(Content(code.content.plain, [*spans]), code.positions)
+        return with_ghosts(joined([label, code]), self.ghosts)
 
     def _table(self, opening: Token, tokens: Iterator[Token]) -> Table:
         """Return a table, and consume its tokens."""

@@ -7,7 +7,7 @@ from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from rich.cells import cell_len
-from textual.content import Content, Span
+from textual.content import Content
 
 from tui.app.textual_private import divide_line
 from tui.text.token_styles import COLOURED, GHOST
@@ -45,42 +45,20 @@ class Fragment(NamedTuple):
         return Fragment(self.content[:end] + mark + self.content[end + 1 :], self.positions)
 
 
-class FragmentBuilder:
-    """Text that is written piece by piece."""
-
-    def __init__(self, column: int = 0) -> None:
-        self.plain, self.spans = "", list[Span]()
-        self._column = column  # of the first line
-        self._positions: list[int] = []
-
-    def write(self, text: str, positions: Iterable[int]) -> None:
-        """Append characters of the source; a tab reaches to the next multiple of eight cells."""
-        if "\t" not in text:
-            self.plain += text
-            self._positions += positions
-            return
-        for character, position in zip(text, positions, strict=True):
-            line = self.plain.rfind("\n") + 1
-            column = len(self.plain) - line + (0 if line else self._column)
-            shown = " " * (TAB - column % TAB) if character == "\t" else character
-            self.plain += shown
-            self._positions += [position] * len(shown)
-
-    def style(self, style: str, begin: int) -> None:
-        """Style all text from an index on."""
-        if style and begin < len(self.plain):
-            self.spans.append(Span(begin, len(self.plain), style))
-
-    def fragment(self, offset: int) -> Fragment:
-        """Return the text; `offset` is added to each position."""
-        return Fragment(Content(self.plain, self.spans), [at + offset for at in self._positions])
-
-
 def plain(text: str, position: int, column: int = 0) -> Fragment:
     """Return lines of the source, the first of them from a column on, unformatted."""
-    lines = FragmentBuilder(column)
-    lines.write(text, range(len(text)))
-    return lines.fragment(position)
+    return untabbed(Fragment(Content(text), range(position, position + len(text))), column)
+
+
+def untabbed(fragment: Fragment, column: int = 0) -> Fragment:
+    """Return text from a column on whose tabs reach to the next multiple of eight cells."""
+    content, positions = fragment.content, [*fragment.positions]
+    while (at := content.plain.find("\t")) >= 0:
+        line = content.plain.rfind("\n", 0, at) + 1
+        size = TAB - (at - line + (0 if line else column)) % TAB
+        content = content[:at] + " " * size + content[at + 1 :]
+        positions[at : at + 1] = [positions[at]] * size
+    return Fragment(content, positions)
 
 
 def drawn(text: str, style: str = DRAWN) -> Fragment:

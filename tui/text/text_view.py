@@ -7,7 +7,6 @@ from itertools import zip_longest
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from textual.content import Content, Span
 from textual.geometry import Region, Size
 from textual.message import Message
@@ -18,7 +17,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from assistant.events import Origin, Step, Token
-from tui.app.textual_private import paint
 from tui.text.token_styles import GHOST, Kind, Run, TokenKinds, runs_of, styles
 
 if TYPE_CHECKING:  # Markdown is imported after the first frame
@@ -217,16 +215,14 @@ class TextView(Widget):
             self._timer = None
         if self._layout is None or not self.is_attached:  # another conversation may be open
             return
-        changes = self._advance(self._layout)
+        lines = [Region(0, y, self.size.width, 1) for y in self._advance(self._layout)]
         missing = len(self.lines) - self._height
-        if missing > 0 or (missing < 0 and not self.growing):
-            lines = [Region(0, y, self.size.width, 1) for y in changes]
-            self.refresh(*lines, layout=True)
-            return
-        paint(self, changes)
+        layout = missing > 0 or (missing < 0 and not self.growing)
+        if lines or layout:
+            self.refresh(*lines, layout=layout)
 
-    def _advance(self, layout: "TextLayout") -> dict[int, int]:
-        """Lay out some waiting runs; return the lines that change, and from which cell on."""
+    def _advance(self, layout: "TextLayout") -> list[int]:
+        """Lay out some waiting runs; return the lines that change."""
         self._painted = monotonic()
         runs = self._next()
         if self._kinds.add(runs):
@@ -238,10 +234,11 @@ class TextView(Widget):
         elif after and not after[-1].content:
             after.pop()  # a line break at the end is the layout's
         self.lines[stable:] = after
-        changes: dict[int, int] = {}
-        for y, (old, new) in enumerate(zip_longest(before, after), stable):
-            if new is not None and (old != new or not old.content.is_same(new.content)):
-                changes[y] = _unchanged(old.content, new.content) if old is not None else 0
+        changes = [
+            y
+            for y, (old, new) in enumerate(zip_longest(before, after), stable)
+            if new is not None and (old != new or not old.content.is_same(new.content))
+        ]
         share = 1 if self._waiting else SHARE
         self._pause = max(PERIOD, share * (monotonic() - self._painted))
         if self._waiting:
@@ -267,11 +264,3 @@ class TextView(Widget):
 def whole(text: str) -> Step:
     """Return a text as one round, where its tokens are not known."""
     return Step((Token(0, text, Origin.TARGET, None, 1.0, None),))
-
-
-def _unchanged(before: Content, after: Content) -> int:
-    """Return how many cells at the beginning of two lines have the same words and styles."""
-    pairs = enumerate(zip(before.plain, after.plain, strict=False))
-    end = next((i for i, (old, new) in pairs if old != new), len(before))
-    end = after.plain[:end].rfind(" ") + 1
-    return cell_len(after.plain[:end]) if before[:end].is_same(after[:end]) else 0

@@ -1,6 +1,5 @@
 """The style of tokens by origin, with and without colour."""
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
@@ -82,34 +81,25 @@ def _run(token: Token) -> Run:
 
 
 class TokenKinds:
-    """The kinds of tokens by position. Append runs; neighbours of one kind are stored as one."""
+    """The kind of the token at each position of a text."""
 
     def __init__(self) -> None:
-        self._ends: list[int] = []  # where each run ends in the text
-        self._kinds: list[Kind] = []
+        self.all: set[Kind] = set()
+        """All kinds in the text."""
+        self._kinds: list[Kind] = []  # by position
 
     def add(self, runs: Iterable[Run]) -> bool:
         """Append runs, except rejected drafts; return whether a kind among them is new."""
-        before, end = self.all, self._ends[-1] if self._ends else 0
+        count = len(self.all)
         for text, kind in runs:
-            if kind == GHOST or not text:
-                continue
-            if self._kinds and self._kinds[-1] == kind:
-                self._ends.pop()
-            else:
-                self._kinds.append(kind)
-            end += len(text)
-            self._ends.append(end)
-        return self.all != before
+            if kind != GHOST and text:
+                self.all.add(kind)
+                self._kinds += [kind] * len(text)
+        return len(self.all) > count
 
     def at(self, position: int) -> Kind:
         """Return the kind at a position; drawn characters (-1) count as not guessed."""
-        return self._kinds[bisect_right(self._ends, position)] if position >= 0 else Origin.TARGET
-
-    @property
-    def all(self) -> set[Kind]:
-        """All kinds among the runs."""
-        return {*self._kinds}
+        return self._kinds[position] if position >= 0 else Origin.TARGET
 
     def coloured(self, line: Content, positions: Sequence[int], styles: Styles) -> Content:
         """Return a line with the styles of its tokens over those of its format."""

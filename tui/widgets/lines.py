@@ -1,7 +1,6 @@
 """Lines of text: widgets that render them, and ways to make them."""
 
 from collections.abc import Collection, Sequence
-from textwrap import wrap
 
 from textual.content import Content
 from textual.geometry import Region, Size
@@ -68,7 +67,7 @@ class Lines(ScrollView):
 
 def paragraph(text: str, width: int, style: str = MUTED) -> list[Content]:
     """Return a text in lines of at most `width` cells."""
-    return [Content.styled(line, style) for line in wrap(safe(text), max(width, 10))]
+    return Content.styled(safe(text), style).wrap(max(width, 10)) if text else []
 
 
 def pair(left: str | Content, right: str | Content, width: int) -> Content:

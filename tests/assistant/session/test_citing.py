@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Origin, Token
-from assistant.session.citing import before_question, copied_last, sources
+from assistant.session.citing import before_question, sources
 from assistant.session.messages import passages_of
 from assistant.session.support import Support, check, struck, unsupported
 from assistant.store.exports import markdown
@@ -79,15 +78,6 @@ def test_an_answer_that_cites_nothing_has_the_passages_that_it_quotes_as_sources
     assert [each.name for each in sources(quoting, passages)] == [dunes.name]
     assert [each.name for each in sources(f"{quoting} [2]", passages)] == [SKY.name]
     assert sources("Wind moves the dunes.", passages) == ()
-
-
-def test_a_copy_before_the_last_token_of_a_round_has_its_passage() -> None:
-    copied = Token(1, "The sky is blue.", Origin.DRAFT, "suffix", 1.0, 1.0)
-    own = Token(2, " So there", Origin.TARGET, None, 1.0, None)
-    text = copied.text + own.text
-    assert copied_last(text, (copied, own), (SEA, SKY)) == (SKY,)
-    assert copied_last(text, (own,), (SEA, SKY)) == ()
-    assert copied_last(text, (copied, own), ()) == ()
 
 
 # What no passage supports

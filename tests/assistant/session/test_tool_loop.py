@@ -119,9 +119,11 @@ async def test_no_server_is_started_for_a_conversation_that_has_not_asked_for_to
     stage.session.open(None)
     tools.enabled[None] = True
     await stage.ask("Why?", [READ])  # it has its tools also when it is opened after a restart
-    assert tools.enabled == {stage.session.branch.conversation: True}
+    number = stage.session.branch.conversation
+    assert tools.enabled == {number: True}
     tools.enabled.clear()
-    assert stage.session.tool_loop.enabled
+    stage.session.open(number)
+    assert tools.enabled == {number: True}
 
 
 async def test_a_tool_that_changed_after_it_was_allowed_is_asked_about_once_more(stage):

@@ -1,4 +1,4 @@
-"""What is written to the terminal after a change: the changed cells, and little else."""
+"""What is written to the terminal after a change: the changed lines, and little else."""
 
 import asyncio
 import random
@@ -13,7 +13,6 @@ from textual.pilot import Pilot
 from assistant.events import Step
 from tests.patience import WAIT_S
 from tests.tui.chat.turns import Page, Shown, ghost, question, round_of, token
-from tui.app.help_screen import HelpScreen
 
 SIZE = (60, 20)
 
@@ -87,19 +86,6 @@ def steps(rng: random.Random, count: int) -> list[Step]:
     return [Step((token(text),), (ghost("no "),) * rng.randint(0, 2)) for text in texts]
 
 
-async def test_an_answer_that_streams_under_a_dialog_is_not_painted_through_it() -> None:
-    async def do(terminal: Terminal) -> None:
-        answer = await terminal.page.stream()
-        terminal.page.app.push_screen(HelpScreen(terminal.page.app.screen))
-        for step in steps(random.Random(1), 30):
-            await terminal.page.pilot.pause(0.03)
-            answer.add(step)
-        await terminal.page.settle()
-        assert terminal.is_right
-
-    await on_terminal(do)
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.some(2)
 async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
@@ -125,9 +111,9 @@ async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
     await on_terminal(do)
 
 
-async def test_a_word_that_comes_is_all_that_is_written() -> None:
+async def test_of_a_word_that_comes_its_line_is_written() -> None:
     async def do(terminal: Terminal) -> None:
-        answer = await terminal.page.stream(round_of("The first words stand still, "))
+        answer = await terminal.page.stream(round_of("The first words stand still.\n\nThen "))
         terminal.news()
         answer.add(round_of("novel "))
         await terminal.page.settle()

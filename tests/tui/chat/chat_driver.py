@@ -95,12 +95,10 @@ class Chat(Driver):
 
     async def ready(self) -> None:
         await self.until(lambda: self.screen.controller.ready and self.kept)
-        self.screen.conversation.explained |= not self.novice
         self.screen.controller.may_suggest &= self.novice
 
     async def held(self) -> None:
         await self.until(lambda: self.engine and self.engine.held and self.kept)
-        self.screen.conversation.explained |= not self.novice
 
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
@@ -199,8 +197,8 @@ async def open_chat(
 ) -> AsyncIterator[Chat]:
     """Open a chat, in which some questions have been answered, and one is held while it is.
 
-    It is ready, unless it is held. Every answer `says` the same, in a token with such fields. The
-    colours of the first answer are explained to a `novice` alone.
+    It is ready, unless it is held. Every answer `says` the same, in a token with such fields. A
+    larger model may be suggested to a `novice` alone.
     """
     script = Script(() if says is None else repeat(says), token=token or {})
     names: dict[str, Any] = {"target": target and str(target), "draft": draft and str(draft)}

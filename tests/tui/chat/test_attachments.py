@@ -200,7 +200,12 @@ async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
         assert str(screen.detail.render()) == "second [bold]␛"
         await typist.pilot.press("d", "escape")
         assert names(typist) == ["a", "c"]
-        await typist.pilot.press("ctrl+l", "i")
+        await typist.pilot.press("ctrl+l")
+        typist.prompt.attached.add(Attachment("late", "which was being read"))
+        await typist.pilot.press("d", "escape")
+        assert names(typist) == ["a", "late"]
+        typist.prompt.attached.add(Attachment("c", "third"))
+        await typist.pilot.press("ctrl+l", "up", "d", "i")
         assert names(typist) == ["a"]
         assert typist.prompt.text == "See: third"
         await typist.pilot.press("ctrl+l", "delete")

@@ -86,7 +86,7 @@ async def test_up_and_down_move_the_focus_and_leave_it_at_the_end() -> None:
         assert page.app.left == 1
 
 
-async def test_arrow_scrolls_a_turn_longer_than_the_screen_before_it_leaves_it() -> None:
+async def test_only_an_arrow_alone_scrolls_a_turn_longer_than_the_screen() -> None:
     async with open_page() as page:
         long = "\n\n".join(f"paragraph {number}" for number in range(60))
         await page.open([question(1, "first"), answer(2, long)])
@@ -100,6 +100,8 @@ async def test_arrow_scrolls_a_turn_longer_than_the_screen_before_it_leaves_it()
         await page.press("down")
         assert "paragraph 0" in page.text
         assert page.app.focused is page.view.turns[1]
+        await page.press("end", "ctrl+up")  # to the next, however long this one is
+        assert page.app.focused is page.view.turns[0]
 
 
 async def test_older_turns_come_at_the_top_and_the_reader_keeps_the_place() -> None:
@@ -201,7 +203,7 @@ async def test_turns_on_their_way_when_another_conversation_is_opened_stay_away(
 
 async def test_an_answer_whose_rounds_cannot_be_read_is_shown_without_colours() -> None:
     async with open_page() as page:
-        page.view.trace = Mock(side_effect=StorageError("chats.db is damaged."))
+        page.app.branch.trace = Mock(side_effect=StorageError("chats.db is damaged."))
         page.view.open([question(1), answer(2)])
         await page.settle()
         assert "Because." in page.text
@@ -332,7 +334,7 @@ async def test_a_slow_store_delays_no_message() -> None:
 
     async with open_page() as page:
         loop = asyncio.get_running_loop()
-        page.view.trace = trace
+        page.app.branch.trace = trace
         page.view.open([question(1), answer(2, "late")])
         await until(page.pilot, lambda: "late" in page.text)
         page.view.focus_last()

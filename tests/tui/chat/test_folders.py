@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.events import Origin, Prefilled, TokenCount
+from assistant.events import Prefilled, TokenCount
 from assistant.passages import folder_index
 from assistant.request import EngineArgs
 from assistant.session.attachments import ReadingLimits
@@ -19,7 +19,6 @@ from tests.tui.chat.prompt_driver import at_the_prompt
 from tests.tui.chat.turns import characters
 from tui.chat.conversation.answer import Answer
 from tui.chat.dialogs import SourcesScreen
-from tui.chat.panel import FiguresPanel
 
 NOTES = Attachment("notes/", "")
 BIRDS = "Zeppelins are moored at dusk in the harbour of Lima."
@@ -169,24 +168,6 @@ async def test_a_passage_that_is_quoted_but_not_cited_is_named_as_such(pair: Pai
         await ask(chat)
         (foot,) = chat.shown(".footnote")
         assert foot.startswith("Quoted but not cited: [1] notes/air.md:")
-
-
-async def test_the_panel_names_the_passage_that_was_copied_from_last(pair: Pair) -> None:
-    copied = {"origin": Origin.DRAFT, "source": "suffix"}
-    wide = (120, 60)  # room for all that a panel may say
-    async with open_chat(*pair, size=wide, says=BIRDS, token=copied) as chat:
-        await ask(chat)
-        panel = chat.screen.query_one(FiguresPanel)
-        panel.wanted = True
-        await chat.until(lambda: "[1] notes/air.md:" in _words(panel))
-        assert "The last copy is from [1] notes/air.md:" in _words(panel)
-        await chat.press("ctrl+n")
-        await chat.until(lambda: not chat.path.records)
-        assert "notes/air.md" not in _words(panel)
-
-
-def _words(panel: FiguresPanel) -> str:
-    return " ".join(line.plain.strip() for line in panel._shown)
 
 
 async def test_sources_stay_when_a_conversation_is_opened_again_until_its_question_is_changed(

@@ -80,7 +80,6 @@ async def seen_as_tokens(pilot: Pilot[None]) -> None:
 
 async def with_the_list(pilot: Pilot[None]) -> None:
     """Open the list of chats."""
-    (await opened(pilot)).conversation.explained = True
     await answered(pilot)
     await pilot.press("f2")
     async with asyncio.timeout(WAIT_S):

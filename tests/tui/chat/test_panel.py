@@ -5,21 +5,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from textual.app import App, ComposeResult
-from textual.binding import BindingType
-from textual.pilot import Pilot
+from textual.content import Content
 from textual.widgets import Static
 
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.events import Decoded, Event, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.panel import EXPLAINED, FiguresPanel, PanelFigures, lines
+from tui.chat.panel import EXPLAINED, FiguresPanel
 from tui.formatting import bar, shares, sparkline
 from tui.outlook import DOING
+from tui.widgets.lines import paragraph
 
 MEASURED = Forecast(Reason.LIKELY, 1.31, 0.05)
 FAST = Stats(
@@ -33,29 +32,18 @@ FAST = Stats(
 class Host(App[None]):
     """An app with the panel beside something else."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [("f3", "panel", "Panel")]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.panel = FiguresPanel()
-
     def compose(self) -> ComposeResult:
-        yield self.panel
+        yield FiguresPanel()
         yield Static("A conversation")
-
-    def action_panel(self) -> None:
-        self.panel.wanted = not self.panel.display
 
 
 @asynccontextmanager
-async def shown(
-    size: tuple[int, int], wanted: bool = True
-) -> AsyncIterator[tuple[FiguresPanel, Pilot[None]]]:
-    host = Host()
-    host.panel.set_reactive(FiguresPanel.wanted, wanted)
-    async with host.run_test(size=size) as pilot:
+async def open_panel() -> AsyncIterator[FiguresPanel]:
+    async with Host().run_test(size=(140, 50)) as pilot:
+        panel = pilot.app.query_one(FiguresPanel)
+        panel.display = True
         await pilot.pause()
-        yield host.panel, pilot
+        yield panel
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +53,14 @@ def answer(target: Path, draft: Path) -> list[Event]:
 
 def panel_text(panel: FiguresPanel) -> str:
     return "\n".join(line.plain for line in panel._shown)
+
+
+def figures(last: Decoded, width: int, height: int) -> list[Content]:
+    """What is shown after a round of a long answer."""
+    panel = FiguresPanel()
+    panel.last, panel.n_ctx = last, 131_072
+    panel.rates.extend([1.0] * 99)
+    return panel.figures(width, height)
 
 
 def show(panel: FiguresPanel, round_: Decoded) -> None:
@@ -79,7 +75,7 @@ def decoded(
 
 
 async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) -> None:
-    async with shown((140, 50)) as (panel, _):
+    async with open_panel() as panel:
         assert EXPLAINED in panel_text(panel)
         nothing = "\x1b[31m is not a draft."
         panel.no_draft = nothing
@@ -100,14 +96,13 @@ async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) ->
 
 def test_positions_are_aligned_in_the_panel() -> None:
     places = tuple(Tally(9, right) for right in (9, 6, 3, 9) * 3)
-    shown = PanelFigures(decoded(replace(FAST, positions=places)))
-    rows = [line.plain for line in lines(shown, 37, 50)]
+    rows = [line.plain for line in figures(decoded(replace(FAST, positions=places)), 37, 50)]
     assert "1 █ 100% 2 ▆ 67%  3 ▃ 33%" in "\n".join(rows)
     assert all(len(line) <= 37 for line in rows)
 
 
 async def test_a_round_without_a_forecast_keeps_the_shown_plan() -> None:
-    async with shown((140, 50)) as (panel, _):
+    async with open_panel() as panel:
         show(panel, decoded(lookahead=3))
         show(panel, decoded(forecast=None, lookahead=0))
         assert re.search(r"Guesses in the last round +3\n", panel_text(panel))
@@ -115,7 +110,7 @@ async def test_a_round_without_a_forecast_keeps_the_shown_plan() -> None:
 
 
 async def test_only_changed_lines_are_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with shown((140, 50)) as (panel, _):
+    async with open_panel() as panel:
         show(panel, decoded())
         before = panel_text(panel).split("\n")
         changed = watched(panel, "change_lines", monkeypatch)
@@ -126,23 +121,11 @@ async def test_only_changed_lines_are_rendered_again(monkeypatch: pytest.MonkeyP
         assert all(any(word in before[y] for word in counted) for y in changed[0])
 
 
-@pytest.mark.parametrize("width", [80, 160])
-async def test_the_panel_opens_when_it_is_asked_for_and_not_by_itself(width: int) -> None:
-    async with shown((width, 24), wanted=False) as (panel, pilot):
-        show(panel, decoded())
-        assert not panel.display
-        await pilot.press("f3")
-        assert panel.display
-        await pilot.resize_terminal(100, 24)
-        await pilot.pause()
-        assert panel.display
-
-
 @pytest.mark.parametrize("height", [1, 20, 60])
 def test_no_line_is_wider_than_the_panel(height: int) -> None:
     for stats in (FAST, replace(FAST, positions=(Tally(9, 8),) * 12), Stats("ars")):
         for width in (1, 37):
-            shown = lines(PanelFigures(decoded(stats), [1.0] * 99, 131_072), width, height)
+            shown = figures(decoded(stats), width, height)
             assert width == 1 or max(line.cell_length for line in shown) <= width
 
 
@@ -151,7 +134,11 @@ def test_no_line_is_wider_than_the_panel(height: int) -> None:
 def test_panel_at_80x24_shows_everything_without_scrolling(reason: Reason, decode_s: float) -> None:
     stats = replace(FAST, decode_s=decode_s, guessing_s=decode_s, lookahead_counts={3: 40})
     last = decoded(stats, Forecast(reason, 1.31, 0.05, 0.7, 0.5))
-    assert len(lines(PanelFigures(last, [1.0] * 20, 8192), 37, 17)) <= 17
+    assert len(figures(last, 37, 17)) <= 17
+
+
+def test_a_paragraph_of_wide_characters_is_as_wide_as_its_column() -> None:
+    assert max(line.cell_length for line in paragraph("漢字" * 40, 36)) == 36
 
 
 def test_shares_add_up_to_the_width_and_bars_show_anything_above_nothing() -> None:

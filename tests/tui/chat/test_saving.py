@@ -97,7 +97,7 @@ async def test_a_store_that_cannot_be_opened_leaves_the_chat_usable(pair: Pair, 
     home.write_text("in the way")
     async with open_chat(*pair, asked=("Still there?",)) as chat:
         assert len(chat.texts) == 2
-        assert "not saved" in "".join(chat.shown("#name"))
+        assert "not saved" in "".join(chat.shown("Banner"))
 
 
 async def test_the_first_conversation_is_listed_while_it_is_answered(pair: Pair) -> None:
@@ -120,7 +120,7 @@ async def test_a_conversation_deleted_for_good_is_no_reason_to_complain(pair: Pa
     store.close()
     async with open_chat(*pair) as chat:
         assert chat.texts == []
-        assert "not saved" not in "".join(chat.shown("#name"))
+        assert "not saved" not in "".join(chat.shown("Banner"))
 
 
 async def test_the_head_says_of_each_conversation_whether_it_is_saved(pair: Pair) -> None:
@@ -129,10 +129,10 @@ async def test_the_head_says_of_each_conversation_whether_it_is_saved(pair: Pair
         other.remove(other.summaries()[0].id)
         other.close()
         await chat.ask("Two")
-        assert "not saved" in "".join(chat.shown("#name"))
+        assert "not saved" in "".join(chat.shown("Banner"))
         await chat.pilot.press("ctrl+n")
         await chat.ask("Three")
-        assert "not saved" not in "".join(chat.shown("#name"))
+        assert "not saved" not in "".join(chat.shown("Banner"))
 
 
 async def test_an_answer_that_another_program_writes_is_shown_as_such(pair: Pair) -> None:

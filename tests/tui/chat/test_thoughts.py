@@ -5,6 +5,7 @@ from dataclasses import replace
 from assistant.events import Stats, Step
 from tests.tui.chat.chat_driver import open_chat
 from tests.tui.chat.turns import TARGET, answer, open_page, round_of, text_of, token
+from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.thought import Thought
 from tui.text.token_styles import COLOURED, THOUGHT, kind
 
@@ -29,7 +30,6 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         answer = await page.stream(thought("Hm, the sky "), thought("is blue because"))
         answer.show_stats(HALF)
         await page.settle()
-        assert answer.thought is not None
         line = "▸ Thinking · 12 s · 1,340 tokens · …Hm, the sky is blue because"
         assert answer.thought.line == line
         assert answer.text == ""
@@ -51,6 +51,17 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         assert "think>" not in page.text
 
 
+async def test_a_thought_that_goes_on_after_a_stop_is_live_again() -> None:
+    record = answer(1, "", thought="Hm, ", stats=HALF, state="stopped")
+    async with open_page(record) as page:
+        shown = page.view.query_one(Answer)
+        assert "▸ Thought for 12 s · 1,340 tokens" in page.text
+        shown.add(thought("the sky"))
+        shown.show_stats(replace(HALF, thought_tokens=1342))
+        await page.settle()
+        assert "▸ Thinking · 12 s · 1,342 tokens · …Hm, the sky" in page.text
+
+
 async def test_a_stored_thought_is_folded_and_copying_takes_the_answer_alone() -> None:
     record = answer(1, "It scatters.", thought="Hm.", stats=STORED)
     async with open_page(record) as page:
@@ -70,7 +81,7 @@ async def test_a_stored_thought_is_folded_and_copying_takes_the_answer_alone() -
         page.view.turns[0].focus()
         await page.settle()
         assert page.keys().get("t") is None
-        assert len(page.app.query(Thought)) == 1
+        assert sum(thought.display for thought in page.app.query(Thought)) == 1
 
 
 async def test_a_stop_in_mid_thought_keeps_it_and_going_on_goes_on_there(thinking_target) -> None:

@@ -191,15 +191,9 @@ async def test_a_conversation_has_no_tools_until_f9_turns_them_on(endless: Path)
         assert len(chat.engine.requests[-1].tools) == 2
         await chat.press("escape")
         await chat.over(4)
-        with_tools = chat.path.conversation
         await chat.press("ctrl+n")
         await chat.ask("Why?")
         assert chat.engine.requests[-1].tools == ()
-    async with open_calling(endless) as chat:  # the next start
-        chat.use(chat.box, opt_in=True)
-        assert not chat.screen.session.tool_loop.enabled
-        chat.screen.open(with_tools)
-        assert chat.screen.session.tool_loop.tools.enabled == {with_tools: True}
 
 
 async def test_the_card_says_which_keys_work_now_and_typing_allows_nothing(endless: Path) -> None:

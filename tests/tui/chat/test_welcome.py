@@ -7,16 +7,13 @@ from textual import events
 
 from assistant.tools.values import ServerSettings, ToolSettings
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
-from tests.tui.chat.turns import RESIDUAL, open_page, round_of, token
 from tui.chat.chat_controller import SUGGESTED
 from tui.chat.conversation.welcome import (
-    LESSON,
     MISSPELT,
     NOVICE,
     SUGGESTIONS,
     WHAT,
     WITH_TOOLS,
-    Lesson,
     SuggestionLine,
     Welcome,
 )
@@ -32,10 +29,6 @@ def offers(chat: Chat) -> list[SuggestionLine]:
 
 def chosen(chat: Chat) -> list[int]:
     return [number for number, offer in enumerate(offers(chat)) if offer.chosen]
-
-
-def lessons(chat: Chat) -> list[str]:
-    return [str(lesson.render()) for lesson in chat.screen.query(Lesson)]
 
 
 async def test_enter_in_an_empty_prompt_takes_what_is_suggested(pair: Pair) -> None:
@@ -114,21 +107,6 @@ async def test_the_welcome_is_fully_visible_at_every_size(pair: Pair) -> None:
                 assert all(len(line) <= part.size.width for line in str(part.render()).split("\n"))
 
 
-async def test_the_first_colours_are_explained_until_the_next_question(pair: Pair) -> None:
-    async with open_chat(*pair, novice=True, mode="ars") as chat:
-        await chat.ask("Nothing is guessed")
-        assert lessons(chat) == []
-        chat.screen.controller.apply(replace(chat.app.settings, mode="sps"))
-        await chat.ask("First")
-        assert lessons(chat) == ["".join(LESSON)]
-        assert chat.screen.query_one(Lesson).content_size.height == 1
-        await chat.ask("Second")
-        assert lessons(chat) == []
-    async with open_chat(*pair, novice=True) as chat:
-        await chat.ask("Third")
-        assert lessons(chat) == []
-
-
 async def test_a_larger_model_is_suggested_once(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,18 +122,6 @@ async def test_a_larger_model_is_suggested_once(
         await chat.until(lambda: chat.store.recall(SUGGESTED))
     async with open_chat(*pair, novice=True) as chat:
         assert not chat.screen.controller.may_suggest
-
-
-async def test_colours_are_explained_of_the_first_round_with_several_right_guesses() -> None:
-    async with open_page() as page:
-        page.view.explained = False
-        await page.stream(round_of("x"))
-        unseen = replace(token("a"), part="call")
-        rounds = ([token("a"), token("b", RESIDUAL)], 0), ([unseen] * 2, 0), ([token("a")] * 2, 1)
-        for tokens, count in rounds:
-            page.view.explain(tokens)
-            await page.settle()
-            assert len(page.view.query(Lesson)) == count
 
 
 async def test_the_gain_of_guessing_is_shown_in_one_place(pair: Pair) -> None:

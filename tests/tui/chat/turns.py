@@ -3,6 +3,8 @@
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
 
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
@@ -58,9 +60,12 @@ class Page(App[None]):
         super().__init__()
         self.wanted: list[tuple[str, str]] = []
         self.left = 0
+        self.branch: Any = SimpleNamespace(records=(), trace=lambda _: ())
 
     def compose(self) -> ComposeResult:
-        yield Conversation()
+        view = Conversation()
+        view.branch = self.branch
+        yield view
         yield Footer()
 
     def on_turn_action(self, message: TurnAction) -> None:
@@ -86,17 +91,19 @@ class Shown(Driver):
     async def open(
         self, records: Sequence[StoredMessage], traces: dict[int, Trace] | None = None
     ) -> None:
-        self.view.trace = lambda id: (traces or {}).get(id, ())
+        self.app.branch.trace = lambda id: (traces or {}).get(id, ())
         self.view.open(records)
         await self.settle()
 
     async def stream(self, *steps: Step) -> Answer:
         """Begin an answer that has these rounds."""
-        answer = self.view.begin()
+        self.view.add(answer(99, "", state="streaming"))
+        streaming = self.view.turns[-1]
+        assert isinstance(streaming, Answer)
         for step in steps:
-            answer.add(step)
+            streaming.add(step)
         await self.settle()
-        return answer
+        return streaming
 
     async def press(self, *keys: str) -> None:
         """Press keys, and wait until what they do is painted."""

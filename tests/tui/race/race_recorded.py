@@ -18,7 +18,6 @@ from assistant.events import (
     RejectedToken,
     Stats,
     Stop,
-    Tally,
     Token,
 )
 from assistant.process.engine_process import EngineProcess
@@ -81,24 +80,18 @@ def laps(lane: int) -> Iterator[LaneEvent]:
         seconds += EVALUATION_S[lane]
         generated += len(tokens)
         accepted = generated - number
-        tested = accepted + number * 2 // 5
         stats = Stats(
             RACE.lanes[lane].mode,
             rounds=number,
             drafted=3 * number * lane,
-            tested=tested * lane,
+            tested=(accepted + number * 2 // 5) * lane,
             accepted=accepted,
             generated_tokens=generated,
             prefill_s=0.4,
             first_token_s=0.4 + EVALUATION_S[lane],
             decode_s=seconds - 0.4,
-            draft_s=0.035 * number * lane,
             guessing_s=(seconds - 0.4) * lane,
             lookahead_counts={3 * lane: number},
-            verify_s=0.058 * number,
-            positions=tuple(Tally(number, number - miss) for miss in (number // 5, number // 3))
-            * lane,
-            sources={"model": Tally(tested, accepted)} if lane else {},
         )
         forecast = Forecast(Reason.LIKELY, 1.7, EVALUATION_S[0])
         decoded = Decoded(tuple(tokens), rejected, 3 * lane, 24 + generated, stats, forecast)

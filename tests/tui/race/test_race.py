@@ -119,7 +119,7 @@ async def test_lanes_show_what_the_engine_said_in_each_and_on_demand_its_wrong_g
         await course.pilot.press("g")
         await course.until(lambda: len(course.texts()[1]) > len(plain[1]))
         assert course.texts()[0] == plain[0]
-        await course.until(lambda: "wrong guess" in str(course.screen.legend.render()))
+        await course.until(lambda: "wrong guess" in course.screen.head.legend.plain)
         await course.pilot.press("g")
         await course.until(lambda: course.texts() == plain)
 

@@ -1,29 +1,27 @@
 """An answer: its text, its thought, and how it was decoded."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from assistant.events import CallDelta, Origin, Step, Trace
+from assistant.events import CallDelta, Origin, Step
+from assistant.session.active_branch import ActiveBranch
 from assistant.session.support import check, wrong_citations
 from assistant.stats import Stats
 from assistant.store.values import State, StoredMessage
 from models.errors import StorageError
+from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import TO_MESSAGES, footnote, named_sources
 from tui.safe import one_line, safe
 from tui.text.text_view import TextView, whole
 from tui.text.token_styles import legend, styles
-
-if TYPE_CHECKING:  # it is imported when an answer has one, after the first frame
-    from tui.chat.conversation.thought import Thought
 
 
 class Answer(Turn):
@@ -40,22 +38,19 @@ class Answer(Turn):
     thoughts: reactive[bool] = reactive(False, init=False)
     """Whether all of the thought is shown."""
 
-    def __init__(
-        self, record: StoredMessage | None = None, trace: Callable[[int], Trace] | None = None
-    ) -> None:
+    def __init__(self, record: StoredMessage, branch: ActiveBranch) -> None:
         super().__init__("Answer", record)
+        self._active_branch = branch
         self.steps: list[Step] = []
         """The rounds; those of a stored answer after `fetch_steps`."""
-        self.state: State = record.state if record else "streaming"
+        self.state: State = record.state
         self._opened_again = not self.busy
         self.tokens = TextView(growing=self.busy)
-        self.thought: Thought | None = None
-        self.path: Callable[[], Sequence[StoredMessage]] = tuple
-        """Returns the messages of its branch."""
+        self.thought = Thought(record.thought, record.stats, self.busy)
         self._files = ""  # the names of those that it holds
-        self.text = record.content if record and not self.busy else ""
+        self.text = "" if self.busy else record.content
         # Reads the rounds of the stored text; it is called once.
-        self._read_steps = partial(_beginning, trace, record) if trace and record else None
+        self._read_steps = None if self.busy else partial(_beginning, branch, record)
         self._footnote = Static(classes="footnote", markup=False)
         self._calling = Static(classes="calling", markup=False)
         self._call = ""  # the text of a tool call that is being decoded
@@ -65,8 +60,8 @@ class Answer(Turn):
         yield from super().compose()
         self.tokens.set_reactive(TextView.ghosts, self.ghosts)
         self.tokens.set_reactive(TextView.colours, self.colours)
-        if self.thought is not None:
-            yield self.thought
+        self.thought.opened = self.thoughts
+        yield self.thought
         yield self.tokens
         yield self._calling
         yield self._footnote
@@ -74,9 +69,7 @@ class Answer(Turn):
     def on_mount(self) -> None:
         """Show a stored answer."""
         record = self.record
-        if record is not None and not self.busy and not self.steps:
-            if record.thought:
-                self._think(record.thought, record.stats)
+        if not self.busy and not self.steps:
             self.tokens.show([whole(self.text)])
             self.end(record)
             self._fetch()
@@ -92,19 +85,9 @@ class Answer(Turn):
             self.resume()
         self.steps.append(step)
         if (thought := step.part("thought")).tokens:
-            (self.thought or self._think("", None)).add(thought)
+            self.thought.add(thought)
         self.text += step.text
         self.tokens.add(step.part("answer"))
-
-    def _think(self, text: str, stats: Stats | None) -> "Thought":
-        from tui.chat.conversation.thought import Thought
-
-        self.thought = thought = Thought(text, stats, self.busy)
-        thought.opened = self.thoughts
-        if self.tokens.parent is not None:
-            self.mount(thought, before=self.tokens)
-        self.refresh_keys()
-        return thought
 
     def show_call(self, deltas: Sequence[CallDelta]) -> None:
         """Show what one round added to the tool calls."""
@@ -117,7 +100,7 @@ class Answer(Turn):
 
     def show_stats(self, stats: Stats) -> None:
         """Show the figures of a thought so far."""
-        if self.thought is not None and self.thought.growing:
+        if self.thought.growing:
             self.thought.show_stats(stats)
             self.thought.grow(not self.text)
 
@@ -127,10 +110,9 @@ class Answer(Turn):
 
         self.state = state
         self.tokens.grow(False)
-        if self.thought is not None:
-            self.thought.grow(False)
+        self.thought.grow(False)
         self._calling.display = False
-        self._files = names(self.record, self.path()) if self.record is not None else ""
+        self._files = names(self.record, self._active_branch.records)
         if self._files:
             footnote += f" · {TO_MESSAGES}, a writes {self._files}"
         self._footnote.update(safe(footnote))
@@ -139,7 +121,7 @@ class Answer(Turn):
 
     def end(self, record: StoredMessage) -> None:
         """Show how a stored answer ended, and strike citations that no passage supports."""
-        support = check(record, self.path())
+        support = check(record, self._active_branch.records)
         wrong = wrong_citations(record.content, support.wrong)
         self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
         lines = (support.unfound * self._opened_again, *support.warnings)
@@ -150,6 +132,7 @@ class Answer(Turn):
         self.state, self.tokens.marks = "streaming", ()
         self._footnote.display = False
         self.tokens.grow(True)
+        self.thought.grow(not self.text)
         self._fetch()
         self.refresh_keys()
 
@@ -162,8 +145,7 @@ class Answer(Turn):
         read, self._read_steps = self._read_steps, None
         if read is not None and (steps := await asyncio.to_thread(read)):
             self.steps[:0] = steps
-            if self.thought is not None:
-                self.thought.show(step.part("thought") for step in self.steps)
+            self.thought.show(step.part("thought") for step in self.steps)
             self.tokens.show(step.part("answer") for step in self.steps)
         self.refresh_keys()
 
@@ -187,14 +169,13 @@ class Answer(Turn):
 
     def watch_thoughts(self, opened: bool) -> None:
         """Show all of the thought, or fold it to a line."""
-        if self.thought is not None:
-            self.thought.opened = opened
+        self.thought.opened = opened
 
     def offers(self, verb: Verb) -> bool:
         """Return whether there is something to do for the verb."""
         match verb:
             case "continue":
-                return self.state in ("stopped", "failed") and bool(self.text or self.thought)
+                return self.state in ("stopped", "failed") and bool(self.text or self.thought.text)
             case "regenerate":
                 return not self.busy
             case "apply":
@@ -207,15 +188,15 @@ class Answer(Turn):
         """Offer to show the text or the thought otherwise where there is one."""
         if action == "toggle":
             shown = self.thought if parameters == ("thoughts",) else self
-            return shown is not None and bool(shown.text.strip())
+            return bool(shown.text.strip())
         return super().check_action(action, parameters)
 
 
-def _beginning(trace: Callable[[int], Trace], record: StoredMessage) -> list[Step]:
+def _beginning(branch: ActiveBranch, record: StoredMessage) -> list[Step]:
     """Return the rounds that a stored text was decoded in: the trace may have later ones."""
     steps, length = list[Step](), len(record.content) + len(record.thought)
     with suppress(StorageError):  # of a damaged file; the text is shown without colours
-        for step in trace(record.id):
+        for step in branch.trace(record.id):
             if length <= 0:
                 break
             steps.append(step)

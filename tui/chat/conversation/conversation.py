@@ -1,6 +1,6 @@
 """The conversation: turns, answers and notes, the newest at the bottom."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
 from textual import on
@@ -11,7 +11,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Static
 
-from assistant.events import Origin, Token, Trace
+from assistant.session.active_branch import ActiveBranch
 from assistant.store.values import StoredMessage
 from tui.app.textual_private import follows_end
 from tui.chat.conversation.answer import Answer
@@ -19,8 +19,7 @@ from tui.chat.conversation.older_turns import OlderTurns
 from tui.chat.conversation.reader import Reader
 from tui.chat.conversation.tool_turns import ResultTurn
 from tui.chat.conversation.turn import Turn, UserTurn, turns_in
-from tui.chat.conversation.welcome import NOVICE, Lesson, Note, NoteKind, Welcome
-from tui.text.token_styles import kind
+from tui.chat.conversation.welcome import NOVICE, Note, NoteKind, Welcome
 
 HINT = " ↓ new text below "
 
@@ -42,6 +41,8 @@ class Conversation(VerticalScroll):
     }
     """
     can_focus = False  # its turns take the focus
+    branch: ActiveBranch
+    """The messages of which it shows the turns."""
 
     class Left(Message):
         """The user moved past the newest turn."""
@@ -49,16 +50,10 @@ class Conversation(VerticalScroll):
     def __init__(self) -> None:
         super().__init__(id="conversation")
         self.hint = Static(HINT, id="new-text", markup=False)
-        self.trace: Callable[[int], Trace] = lambda _: ()
-        """Returns how a stored answer was decoded, by its id."""
-        self.path: Callable[[], Sequence[StoredMessage]] = tuple
-        """Returns all messages of the branch on the screen."""
         self.question_count = 0
         """How many questions the user has asked, also before this start."""
         self.tools = False
         """Whether tools are configured, which may send their arguments to servers."""
-        self.explained = True
-        """Whether the colours of an answer have been explained once."""
         self.switches = {"colours": True, "ghosts": False, "thoughts": False}
         """What is shown of all answers; each can still be switched by itself."""
         self._older = OlderTurns(self, self._turn_of)
@@ -70,6 +65,7 @@ class Conversation(VerticalScroll):
         self.anchor()
         layouts = self.screen.screen_layout_refresh_signal
         layouts.subscribe(self, lambda _: self.reader.laid_out(), immediate=True)
+        layouts.subscribe(self, lambda _: self._older.fill(), immediate=True)
 
     def compose(self) -> ComposeResult:
         """Lay out the hint; the turns are mounted once the store is open."""
@@ -101,24 +97,20 @@ class Conversation(VerticalScroll):
         if not count and not new:
             self.welcome()
         self.anchor()
-        self.call_after_refresh(self._older.fill)
 
     def ask(self, record: StoredMessage) -> UserTurn:
         """Add a question of the user's, and scroll to it."""
         self.question_count += 1
         self.query_children(Welcome).remove()
-        self.query_children(Lesson).remove()
         self._older.unmount_oldest()
         turn = UserTurn(record)
         self.mount(turn)
         self.anchor()
         return turn
 
-    def begin(self, record: StoredMessage | None = None) -> Answer:
-        """Add an empty answer."""
-        answer = self._configured(Answer(record))
-        self.mount(answer)
-        return answer
+    def add(self, record: StoredMessage) -> None:
+        """Add an empty answer, or a tool call."""
+        self.mount(self._turn_of(record))
 
     def drop(self, turn: Turn) -> None:
         """Remove a turn, and the notes on it, which stand below it."""
@@ -133,17 +125,6 @@ class Conversation(VerticalScroll):
     def welcome(self) -> None:
         """Show the introduction in an empty conversation; notes that are shown stay."""
         self.mount(Welcome(self.question_count < NOVICE, self.tools), after=self.hint)
-
-    def explain(self, tokens: Sequence[Token]) -> None:
-        """Explain the colours below the newest answer, once on this computer.
-
-        They are explained at the first round in which several guesses were right.
-        """
-        guessed = [t for t in tokens if t.part == "answer" and t.origin is Origin.DRAFT]
-        answers = [turn for turn in self.turns[-1:] if isinstance(turn, Answer)]
-        if answers and len(guessed) > 1 and not self.explained:
-            self.explained = True
-            self.mount(Lesson(kind(guessed[0])))
 
     def suggest(self, key: str) -> None:
         """Choose among the suggestions with a key that the prompt does not use."""
@@ -163,13 +144,9 @@ class Conversation(VerticalScroll):
             return UserTurn(record)
         if record.role == "tool":
             return ResultTurn(record)
-        return self._configured(Answer(record, self.trace))
-
-    def _configured(self, answer: Answer) -> Answer:
-        """Return an answer with the settings that all answers share."""
+        answer = Answer(record, self.branch)
         for name, shown in self.switches.items():
             answer.set_reactive(getattr(Answer, name), shown)
-        answer.path = self.path
         return answer
 
     # Where the reader is
@@ -196,9 +173,8 @@ class Conversation(VerticalScroll):
             self.hint.display = True
 
     def on_resize(self) -> None:
-        """Mount as many older turns as a taller screen shows."""
-        self.call_after_refresh(self._older.fill)
-        self.call_after_refresh(self._hide_hint)  # a text that fits does not scroll
+        """Hide the hint where all of the text fits: it does not scroll."""
+        self.call_after_refresh(self._hide_hint)
         # Textual 8.2.8 moves the thumb of an anchored widget without painting it.
         self.call_after_refresh(self.vertical_scrollbar.refresh)
 

@@ -73,9 +73,16 @@ class OlderTurns:
         self._growing = False
 
     def fill(self) -> None:
-        """Mount older turns until the view can be scrolled."""
-        if self._view.max_scroll_y <= NEAR and self.mount_older():
-            self._view.call_after_refresh(self.fill)
+        """Mount older turns after a layout until the view can be scrolled."""
+        if self._records and self._view.max_scroll_y <= NEAR:
+            self._view.call_next(self._fill)
+
+    def _fill(self) -> None:
+        turns = turns_in(self._view)
+        # Those that were mounted since that layout have no region yet.
+        are_laid_out = all(turn.virtual_region for turn in (*turns[:1], *turns[-1:]))
+        if are_laid_out and self._view.max_scroll_y <= NEAR:
+            self.mount_older()
 
     def mount_older(self) -> bool:
         """Mount a page of older turns; return whether there were any."""
@@ -132,20 +139,19 @@ class OlderTurns:
         if len(turns) <= MAX_SHOWN:
             return
         for turn in turns[: len(turns) - KEPT]:
-            if turn.record is None or turn.busy:
+            if turn.busy:
                 break
             self._records.append(turn.record)
             count += 1
         if count:
             self._unmount_above(turns[count])
-            self._view.call_after_refresh(self.fill)
 
     def _stop_and(self, mount: Callable[[], bool]) -> None:
         self._view.app.animator.force_stop_animation(self._view, "scroll_y")
         self._growing = mount()
 
 
-def _same(one: StoredMessage | None, other: StoredMessage) -> bool:
+def _same(one: StoredMessage, other: StoredMessage) -> bool:
     """Return whether two records are shown the same, except for their branches."""
     parts = attrgetter("id", "content", "thought", "state")
-    return one is not None and parts(one) == parts(other)
+    return bool(parts(one) == parts(other))

@@ -58,7 +58,7 @@ class Reader:
     def find(self, message: int, words: Sequence[str] = ()) -> None:
         """Focus a message anywhere in the conversation, and mark some words in it."""
         for turn in turns_in(self._view):
-            if turn.record is not None and turn.record.id == message:
+            if turn.record.id == message:
                 # Immediately: the next key must not go to a neighbour of a removed turn.
                 self._view.screen.set_focus(turn, scroll_visible=False)
                 self._once_laid_out(turn, partial(self._show, turn, words))

@@ -1,7 +1,7 @@
 """Tool calls in a conversation: one that waits for approval, and the result of one."""
 
-from dataclasses import dataclass
-from time import monotonic
+from dataclasses import dataclass, replace
+from time import monotonic, time
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -17,7 +17,7 @@ from assistant.session.tool_loop import Decision
 from assistant.store.values import StoredMessage
 from assistant.tools.values import OfferedTool
 from tui.app.textual_private import follows_end
-from tui.chat.conversation.turn import Turn, Verb, shorten, turns_in
+from tui.chat.conversation.turn import NOT_STORED, Turn, Verb, shorten, turns_in
 from tui.labels import TO_MESSAGES, access, arguments, call_parts, outcome
 from tui.safe import safe
 
@@ -57,7 +57,7 @@ class ResultTurn(Turn):
     def watch_record(self) -> None:
         """Update the line and the result."""
         super().watch_record()
-        self.text = self.record.content if self.record else ""  # the result
+        self.text = self.record.content  # the result
         self._update()
 
     def watch_opened(self) -> None:
@@ -67,14 +67,12 @@ class ResultTurn(Turn):
     @property
     def busy(self) -> bool:
         """Whether the tool runs."""
-        return self.record is not None and self.record.state == "streaming"
+        return self.record.state == "streaming"
 
     @property
     def line(self) -> str:
         """The tool call and its outcome in a line."""
         record = self.record
-        if record is None:
-            return ""
         name, *given = call_parts(record.tool_calls[0]) if record.tool_calls else ["a tool"]
         if self.busy:
             return " · ".join([f"◌ {name}", f"{monotonic() - self._since:.0f} s", *given])
@@ -137,7 +135,7 @@ class ApprovalTurn(Turn, inherit_bindings=False):
         decision: Decision
 
     def __init__(self, call: ToolCall, tool: OfferedTool) -> None:
-        super().__init__(f"Run {call.name}?")
+        super().__init__(f"Run {call.name}?", replace(NOT_STORED, created=time()))
         self.call, self.tool, self.text = call, tool, call.arguments
         self._since, self._keys = monotonic(), Static(ELSEWHERE, classes="keys", markup=False)
 

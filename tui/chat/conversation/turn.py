@@ -36,6 +36,9 @@ MONTH = 28 * 86400.0
 SHOWN = 3000
 """Characters of a turn that are shown; a pasted book would make every layout slow."""
 
+NOT_STORED = StoredMessage(0, None, "tool", "", 0.0, "streaming")
+"""The message of a turn that shows none of the store."""
+
 
 @dataclass
 class TurnAction(Message):
@@ -81,8 +84,8 @@ class Turn(Vertical):
 
     autofocused: reactive[bool] = reactive(False, init=False)
     """Whether the app gave it the focus, not the user: letters then go to the prompt."""
-    record: reactive[StoredMessage | None] = reactive(None, init=False)
-    """The message in the store, once it is stored."""
+    record: reactive[StoredMessage] = reactive(NOT_STORED, init=False)
+    """The message in the store."""
 
     @dataclass
     class Moved(Message):
@@ -92,12 +95,12 @@ class Turn(Vertical):
         direction: int
         distance: Distance
 
-    def __init__(self, author: str, record: StoredMessage | None = None) -> None:
+    def __init__(self, author: str, record: StoredMessage) -> None:
         super().__init__()
         self.head = Head()
         self.text = ""
         """The content of the message."""
-        self._author, self._moment = author, time()
+        self._author = author
         self.set_reactive(Turn.record, record)
 
     def compose(self) -> ComposeResult:
@@ -111,8 +114,8 @@ class Turn(Vertical):
     def watch_record(self) -> None:
         """Show the time and the branch of the stored message."""
         number, count = self._branch()
-        moment = when(self.record.created if self.record else self._moment)
-        self.head.details = f" · {moment}" + (f" · branch {number}/{count}" if count > 1 else "")
+        branch = f" · branch {number}/{count}" if count > 1 else ""
+        self.head.details = f" · {when(self.record.created)}{branch}"
         self._show_name()
         self.refresh_keys()
 
@@ -134,8 +137,7 @@ class Turn(Vertical):
             case "newer":
                 return not self.busy and number < count
             case "sources":
-                attached = self.record.attachments if self.record else ()
-                return any(attachment.number for attachment in attached)
+                return any(attachment.number for attachment in self.record.attachments)
             case "fork" | "delete":
                 return not self.busy
         return False
@@ -166,15 +168,13 @@ class Turn(Vertical):
         self._show_name()
 
     def _show_name(self) -> None:
-        author = model_name((self.record and self.record.model) or self._author)
+        author = model_name(self.record.model or self._author)
         style = "bold $text-accent" if self.has_focus else "bold"
         self.head.line = Content.styled(f"{'▸ ' if self.has_focus else ''}{safe(author)}", style)
 
     def _branch(self) -> tuple[int, int]:
-        record = self.record
-        if record is None or record.id not in record.siblings:
-            return 1, 1
-        return record.siblings.index(record.id) + 1, len(record.siblings)
+        own, siblings = self.record.id, self.record.siblings
+        return (siblings.index(own) + 1, len(siblings)) if own in siblings else (1, 1)
 
 
 class UserTurn(Turn):
@@ -205,9 +205,8 @@ class UserTurn(Turn):
     def watch_record(self) -> None:
         """Show the attached files, and the passages that were found since."""
         super().watch_record()
-        attached = self.record.attachments if self.record else ()
-        self._chips.display = bool(attached)
-        self._chips.update(chips(attached))
+        self._chips.display = bool(self.record.attachments)
+        self._chips.update(chips(self.record.attachments))
 
     @property
     def busy(self) -> bool:

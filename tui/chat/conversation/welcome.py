@@ -1,4 +1,4 @@
-"""What the app says in a conversation: an introduction, suggestions, a lesson, and notes."""
+"""What the app says in a conversation: an introduction, suggestions, and notes."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +11,6 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Origin
-from tui.labels import TO_MESSAGES
 from tui.safe import safe
 from tui.text.token_styles import GHOST, Kind, legend, styles
 
@@ -30,7 +29,6 @@ LEGEND: dict[Kind, str] = {
     Origin.RESIDUAL: "what the large one wrote instead",
 }
 TRY = "Try one: ↓ chooses, Enter takes it. Or just type."
-LESSON = ("Highlighted words", f" were guessed right (F1). Plain text: {TO_MESSAGES}, then v.")
 MISSPELT = (
     "Correct the spelling and change nothing else:\n\n"
     "Thank you for your letter, wich I recieved on Tuesday. We would like to visit the libary on "
@@ -115,13 +113,12 @@ class Welcome(Vertical):
         &.-short > .what { display: none; }
     }
     """
-    chosen: reactive[int] = reactive(0, init=False)
-    """Which suggestion Enter takes."""
 
     def __init__(self, novice: bool, tools: bool = False) -> None:
         super().__init__()
         self._what = WITH_TOOLS if tools else WHAT
         self._lines = [SuggestionLine(text) for text in SUGGESTIONS] if novice else []
+        self._chosen = 0  # the line that Enter takes
 
     def compose(self) -> ComposeResult:
         """Lay out the introduction, then suggestions for newcomers, the legend for others."""
@@ -137,31 +134,14 @@ class Welcome(Vertical):
         """Hide the introduction where the suggestions would not fit below it; F1 shows it, too."""
         self.set_class(bool(self._lines) and self.size.height < HEIGHT, "-short")
 
-    def watch_chosen(self, old: int, new: int) -> None:
-        """Mark the suggestion that Enter takes."""
-        self._lines[old].chosen, self._lines[new].chosen = False, True
-
     def press(self, key: str) -> None:
         """Handle a key that the prompt does not use."""
         if self._lines and key == "enter":
-            self._lines[self.chosen].on_click()
+            self._lines[self._chosen].on_click()
         elif self._lines:
-            self.chosen = (self.chosen + (1 if key == "down" else -1)) % len(self._lines)
-
-
-class Lesson(Static):
-    """Explain the coloured tokens below the first answer that has some, until the next question."""
-
-    DEFAULT_CSS = "Lesson { height: auto; max-width: 120; padding: 0 2; color: $text-muted; }"
-
-    def __init__(self, kind: Kind) -> None:
-        super().__init__()
-        self._kind = kind
-
-    def render(self) -> Content:
-        """Draw a few words in the style of those tokens."""
-        style = styles(self.app.no_color)[self._kind]
-        return Content.styled(LESSON[0], style) + LESSON[1]
+            self._lines[self._chosen].chosen = False
+            self._chosen = (self._chosen + (1 if key == "down" else -1)) % len(self._lines)
+            self._lines[self._chosen].chosen = True
 
 
 NoteKind = Literal["info", "warning", "error"]

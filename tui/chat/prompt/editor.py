@@ -14,8 +14,8 @@ from textual.widgets import TextArea
 
 from tui.app.clipboard import copy_and_notify
 from tui.app.program import Program
-from tui.chat.prompt.file_picker import Mention, Picker
-from tui.chat.prompt.prompt_attachments import AttachmentsScreen, Outcome, PromptAttachments
+from tui.chat.prompt.file_picker import Picker
+from tui.chat.prompt.prompt_attachments import AttachmentsScreen, PromptAttachments
 from tui.chat.prompt.prompt_queue import PromptQueue
 from tui.safe import safe
 from tui.widgets.entry_screen import TextEntry
@@ -108,12 +108,12 @@ class Editor(TextEntry, inherit_bindings=False):
         key: str
 
     def __init__(
-        self, picker: Picker, attached: PromptAttachments, history: InputHistory, queue: PromptQueue
+        self, attached: PromptAttachments, history: InputHistory, queue: PromptQueue
     ) -> None:
-        self.mention = Mention(self, picker)
+        self.picker = Picker(self)
         super().__init__(compact=True, highlight_cursor_line=False, placeholder=PLACEHOLDERS[0])
         self.cursor_blink = False  # each repaint takes a millisecond of every core from the models
-        self._picker, self._attached, self._history, self._queue = picker, attached, history, queue
+        self._attached, self._history, self._queue = attached, history, queue
 
     def on_resize(self, event: events.Resize) -> None:
         """Show the longest placeholder that fits."""
@@ -122,7 +122,7 @@ class Editor(TextEntry, inherit_bindings=False):
 
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: Textual runs those later, after text that was typed or pasted since.
-        if self.mention.press(event.key):
+        if self.picker.press(event.key):
             pass
         elif event.key == "enter":
             self.send()
@@ -135,7 +135,7 @@ class Editor(TextEntry, inherit_bindings=False):
         else:
             await super()._on_key(event)
             if event.character == "@":
-                self.mention.open()
+                self.picker.open()
             return
         event.stop()
         event.prevent_default()
@@ -146,7 +146,7 @@ class Editor(TextEntry, inherit_bindings=False):
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")  # as terminals send new lines
         if len(text) > MAX_CHARACTERS or text.count("\n") >= MAX_LINES:
             self._attached.add_pasted(text)
-        elif not self.mention.paste(text):
+        elif not self.picker.paste(text):
             self.type_in(text)
 
     def send(self) -> None:
@@ -168,7 +168,7 @@ class Editor(TextEntry, inherit_bindings=False):
 
     def watch_selection(self) -> None:
         """Search for the file whose name is typed after an @."""
-        self.mention.search()
+        self.picker.search_typed()
 
     # The history
 
@@ -205,7 +205,7 @@ class Editor(TextEntry, inherit_bindings=False):
 
     def action_quit_or_delete(self) -> None:
         """Quit, as a shell does; delete to the right when there is text."""
-        if self.text or self._picker.display:
+        if self.text or self.picker.display:
             self.action_delete_right()
         else:
             self.app.exit()
@@ -242,16 +242,12 @@ class Editor(TextEntry, inherit_bindings=False):
 
     def action_attachments(self) -> None:
         """Show the attachments, which can be removed or inserted into the text."""
-        attached = self._attached
-        if not attached.chips:
+        if not self._attached.chips:
             self.notify("Nothing is attached. Type @ to add a file.", timeout=4)
             return
 
-        def use(outcome: Outcome | None) -> None:
-            if outcome is not None:
-                chips, inserted = outcome
-                attached.chips = tuple(chip for chip in chips if chip is not inserted)
-                if inserted is not None:
-                    self.type_in(inserted.attachment.text)
+        def insert(text: str | None) -> None:
+            if text:
+                self.type_in(text)
 
-        self.app.push_screen(AttachmentsScreen(attached.chips), use)
+        self.app.push_screen(AttachmentsScreen(self._attached), insert)

@@ -26,7 +26,10 @@ SHOWN = 50
 
 
 class Picker(OptionList):
-    """The list of files that match what is typed; the prompt keeps the focus."""
+    """List the files that match what is typed after an @, and put the chosen name into the text.
+
+    The prompt keeps the focus.
+    """
 
     DEFAULT_CSS = """
     Picker {
@@ -42,8 +45,12 @@ class Picker(OptionList):
 
     can_focus = False
 
-    def __init__(self) -> None:
+    def __init__(self, area: TextArea) -> None:
         super().__init__(markup=False)
+        self._area = area
+        self._at: Location | None = None  # of the @ for which it is open
+        self.on_pick: Callable[[str], None] | None = None
+        """Called with the chosen file instead of attaching it."""
         self.searched: str | None = None  # the text that the listed files match
         self._matches: tuple[FuzzyMatch, ...] = ()
         self._files_below: tuple[str, ...] | None = None  # searched once each time it opens
@@ -53,19 +60,95 @@ class Picker(OptionList):
     class Changed(Message):
         """It was opened or closed, or lists other files."""
 
-    def open(self) -> None:
-        """Show the list, with the files that exist now."""
+    def _open(self, at: Location) -> None:
+        """Show the list for an @, with the files that exist now."""
+        self._at = at
         self._files_below, self._matches, self.searched, self.entered = None, (), None, None
         self.set_options([Option("Looking for files…", disabled=True)])
         self.display = True
         self.post_message(self.Changed())
         self.search("")
 
-    def close(self) -> None:
-        """Close the list."""
+    def _hide(self) -> None:
+        self._at = self.on_pick = None
         self.display = False
         self.post_message(self.Changed())
         self.workers.cancel_node(self)
+
+    def pick(self, on_pick: Callable[[str], None]) -> None:
+        """Have a file chosen for `on_pick`; a second call cancels. The typed @ name is removed."""
+        if self.on_pick:
+            self._cancel()
+            return
+        self.on_pick, at = on_pick, self._area.cursor_location
+        self._area.insert("@")
+        self._open(at)
+
+    def open(self) -> None:
+        """Open it if the @ before the cursor starts a word."""
+        row, column = self._area.cursor_location
+        before = self._area.document.get_line(row)[: column - 1]
+        if not before or before[-1].isspace():
+            self._open((row, column - 1))
+
+    def press(self, key: str) -> bool:
+        """Handle a key while it is open; return whether it was used."""
+        if self._at is None:
+            return False
+        if key == "escape":
+            self._cancel()
+        elif key in ("up", "down"):
+            self.action_cursor_up() if key == "up" else self.action_cursor_down()
+        else:
+            return key in ("enter", "tab") and (self.accept() or self.on_pick is not None)
+        return True
+
+    def accept(self) -> bool:
+        """Choose the file under its cursor; return whether there is one."""
+        name, start, end = self.chosen, self._at, self._area.cursor_location
+        if start is None or name is None:
+            return False
+        if name.endswith("/") and not self._is_typed(name):  # else a folder is attached
+            self.entered = name
+            self._area.replace(f"@{safe(name)}", start, end)
+            return True
+        if (on_pick := self.on_pick) is not None:
+            self._cancel()
+            on_pick(name)
+            return True
+        self._hide()
+        self._mention(name, start, end)
+        return True
+
+    def paste(self, text: str) -> bool:
+        """Attach a file or folder that was dropped or pasted; return whether the text names one."""
+        if self._at or not (name := dropped(text)):
+            return False
+        self._mention(name, *self._area.selection)
+        return True
+
+    def _mention(self, name: str, start: Location, end: Location) -> None:
+        alone = self._area.text.strip() == self._area.get_text_range(start, end)
+        self._area.replace("" if alone else f"{safe(name)} ", start, end)
+        self._area.post_message(FileMentioned(name))
+
+    def _cancel(self) -> None:
+        """Close it; with `on_pick`, remove the @ name from the text."""
+        start, end = self._at if self.on_pick else None, self._area.cursor_location
+        self._hide()
+        if start:
+            self._area.replace("", start, end)
+
+    def search_typed(self) -> None:
+        """Search for the name typed after the @; close it if that has ended."""
+        if self._at is None:
+            return
+        (row, column), end = self._at, self._area.selection.end
+        typed = self._area.document.get_line(row)[column : end[1]] if end[0] == row else ""
+        if not typed.startswith("@") or (re.search(r"\s", typed) and not is_begun(typed[1:])):
+            self._hide()
+        else:
+            self.search(typed[1:])
 
     @property
     def chosen(self) -> str | None:
@@ -89,10 +172,6 @@ class Picker(OptionList):
     def _is_typed(self, name: str) -> bool:
         """Return whether a name is the folder that was typed in full."""
         return name.endswith("/") and name == _folder(self.searched or "")
-
-    def is_entered(self, name: str) -> bool:
-        """Return whether choosing a name lists a folder; one that was typed in full is attached."""
-        return name.endswith("/") and not self._is_typed(name)
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         name = _folder(typed)
@@ -136,94 +215,3 @@ class FileMentioned(Message):
     """A file was picked."""
 
     name: str
-
-
-class Mention:
-    """Open the picker for an @ at the start of a word, and put the chosen name into the text."""
-
-    def __init__(self, area: TextArea, picker: Picker) -> None:
-        self._area, self._picker = area, picker
-        self._at: Location | None = None  # of the @ for which the picker is open
-        self.on_pick: Callable[[str], None] | None = None
-        """Called with the chosen file instead of attaching it."""
-
-    def pick(self, on_pick: Callable[[str], None]) -> None:
-        """Have a file chosen for `on_pick`; a second call cancels. The typed @ name is removed."""
-        if self.on_pick:
-            self._cancel()
-            return
-        self._at, self.on_pick = self._area.cursor_location, on_pick
-        self._area.insert("@")
-        self._picker.open()
-
-    def open(self) -> None:
-        """Open the picker if the @ before the cursor starts a word."""
-        row, column = self._area.cursor_location
-        before = self._area.document.get_line(row)[: column - 1]
-        if not before or before[-1].isspace():
-            self._at = (row, column - 1)
-            self._picker.open()
-
-    def press(self, key: str) -> bool:
-        """Handle a key in the picker; return whether the picker used it."""
-        if self._at is None:
-            return False
-        if key == "escape":
-            self._cancel()
-        elif key in ("up", "down"):
-            picker = self._picker
-            picker.action_cursor_up() if key == "up" else picker.action_cursor_down()
-        else:
-            return key in ("enter", "tab") and (self.accept() or self.on_pick is not None)
-        return True
-
-    def accept(self) -> bool:
-        """Choose the file under the picker's cursor; return whether there is one."""
-        name, start, end = self._picker.chosen, self._at, self._area.cursor_location
-        if start is None or name is None:
-            return False
-        if self._picker.is_entered(name):
-            self._picker.entered = name
-            self._area.replace(f"@{safe(name)}", start, end)
-            return True
-        if (on_pick := self.on_pick) is not None:
-            self._cancel()
-            on_pick(name)
-            return True
-        self._close()
-        self._attach(name, start, end)
-        return True
-
-    def paste(self, text: str) -> bool:
-        """Attach a file or folder that was dropped or pasted; return whether the text names one."""
-        if self._at or not (name := dropped(text)):
-            return False
-        self._attach(name, *self._area.selection)
-        return True
-
-    def _attach(self, name: str, start: Location, end: Location) -> None:
-        alone = self._area.text.strip() == self._area.get_text_range(start, end)
-        self._area.replace("" if alone else f"{safe(name)} ", start, end)
-        self._area.post_message(FileMentioned(name))
-
-    def _cancel(self) -> None:
-        """Close the picker; with `on_pick`, remove the @ name from the text."""
-        start, end = self._at if self.on_pick else None, self._area.cursor_location
-        self._close()
-        if start:
-            self._area.replace("", start, end)
-
-    def search(self) -> None:
-        """Search for the name typed after the @; close the picker if that has ended."""
-        if self._at is None:
-            return
-        (row, column), end = self._at, self._area.selection.end
-        typed = self._area.document.get_line(row)[column : end[1]] if end[0] == row else ""
-        if not typed.startswith("@") or (re.search(r"\s", typed) and not is_begun(typed[1:])):
-            self._close()
-        else:
-            self._picker.search(typed[1:])
-
-    def _close(self) -> None:
-        self._at = self.on_pick = None
-        self._picker.close()

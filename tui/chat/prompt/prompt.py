@@ -58,10 +58,9 @@ class Prompt(Vertical):
         """The text or the attachments changed."""
 
     def __init__(self) -> None:
-        self.picker, self.attached = Picker(), PromptAttachments()
-        self.history = InputHistory()
-        self.queue = PromptQueue()
-        self.editor = Editor(self.picker, self.attached, self.history, self.queue)
+        self.attached, self.history, self.queue = PromptAttachments(), InputHistory(), PromptQueue()
+        self.editor = Editor(self.attached, self.history, self.queue)
+        self.picker = self.editor.picker
         self._too_long = Static("", id="too-long", markup=False)
         widgets = self.queue, self.picker, self.attached, self._too_long, self.editor
         super().__init__(*widgets, id="prompt")
@@ -84,7 +83,7 @@ class Prompt(Vertical):
     def _show_title(self) -> None:
         """Update the title on the border: the edit, the constraint, or the keys of the picker."""
         title = " · ".join(filter(None, (self._heading, self._constraint_name)))
-        picking = CHOOSING if self.editor.mention.on_pick else PICKING
+        picking = CHOOSING if self.picker.on_pick else PICKING
         is_open = self.picker.display and self.picker.chosen
         self.border_title = Content(picking if is_open else title)
 
@@ -94,7 +93,7 @@ class Prompt(Vertical):
         """Ask for a file with the schema of all answers; or lift the constraint."""
         if self.constraint is None:
             self.focus()
-            self.editor.mention.pick(self._use_schema)
+            self.picker.pick(self._use_schema)
         else:
             self.constraint, self._constraint_name = None, ""
             self._show_title()
@@ -130,7 +129,7 @@ class Prompt(Vertical):
     @on(Picker.OptionSelected)
     def _click(self, message: Picker.OptionSelected) -> None:
         message.stop()
-        self.editor.mention.accept()
+        self.picker.accept()
 
     @on(FileMentioned)
     async def _read(self, message: FileMentioned) -> None:

@@ -201,16 +201,16 @@ def drawn(chip: Chip, width: int) -> Content:
 PREVIEW = 20_000
 """Characters of an attachment that are shown."""
 
-Outcome = tuple[tuple[Chip, ...], Chip | None]
-"""The chips that stay, and the one that is inserted into the text instead."""
 
+class AttachmentsScreen(ListDialog[str]):
+    """List the attachments above the text of the one under the cursor.
 
-class AttachmentsScreen(ListDialog[Outcome]):
-    """List the attachments above the text of the one under the cursor."""
+    It returns the text of an attachment that is inserted into the prompt instead.
+    """
 
     DEFAULT_CSS = "AttachmentsScreen OptionList { max-height: 6; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "Close", id="attachments.close"),
+        Binding("escape", "dismiss", "Close", id="attachments.close"),
         Binding("delete,d", "drop", "Remove", id="attachments.drop"),
         Binding("backspace", "drop"),
         Binding("i", "insert", "Insert into the text", id="attachments.insert"),
@@ -218,67 +218,69 @@ class AttachmentsScreen(ListDialog[Outcome]):
         Binding("space", "scroll(1)", "Scroll down", priority=True),
     ]
 
-    def __init__(self, chips: tuple[Chip, ...]) -> None:
+    def __init__(self, attached: PromptAttachments) -> None:
         super().__init__("Attached", "Esc goes back · d removes · i inserts")
-        self.chips = chips
+        self._attached = attached
 
     def on_mount(self) -> None:
         """Select the newest."""
-        self._list(len(self.chips) - 1)
+        self._use(self._attached.chips)
+        self.list.highlighted = len(self._attached.chips) - 1
         self.list.focus()
 
-    def _list(self, highlighted: int) -> None:
+    def _use(self, chips: tuple[Chip, ...]) -> None:
+        """Attach these, and list them."""
+        self._attached.chips = chips
+        highlighted = min(self.list.highlighted or 0, len(chips) - 1)
         rows = [
             ((safe(chip.attachment.name), "bold"), (f"  {chip.about}", "$text-muted"))
-            for chip in self.chips
+            for chip in self._attached.chips
         ]
         self.list.set_options([Option(Content.assemble(*row)) for row in rows])
-        self.list.highlighted = min(highlighted, len(self.chips) - 1)
+        self.list.highlighted = highlighted
 
     @on(OptionList.OptionHighlighted)
     def _show_text(self, message: OptionList.OptionHighlighted) -> None:
-        text = self.chips[message.option_index].attachment.text
+        text = self._attached.chips[message.option_index].attachment.text
         more = len(text) - PREVIEW
         rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
         keys = " · w reads all of it" * bool(self.check_action("whole", ()))
         self.show_detail(Content.assemble(safe(text[:PREVIEW]), rest), keys)
 
     @property
-    def _chosen(self) -> int:
-        return self.list.highlighted or 0
+    def _chosen(self) -> tuple[Chip, ...]:
+        """The attachment under the cursor, if there is one."""
+        at = self.list.highlighted or 0
+        return self._attached.chips[at : at + 1]
+
+    @property
+    def _others(self) -> tuple[Chip, ...]:
+        return tuple(chip for chip in self._attached.chips if chip not in self._chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to read all of a text of which only passages would be read."""
-        chosen = self.chips[self._chosen :][:1]
-        return action != "whole" or any(0 < chip.too_long_s < inf for chip in chosen)
+        return action != "whole" or any(0 < chip.too_long_s < inf for chip in self._chosen)
 
     def action_drop(self) -> None:
         """Remove the attachment under the cursor."""
-        index = self._chosen
-        self.chips = (*self.chips[:index], *self.chips[index + 1 :])
-        if self.chips:
-            self._list(index)
-        else:
-            self.action_close()
+        self._use(self._others)
+        if not self._attached.chips:
+            self.dismiss()
 
     def action_whole(self) -> None:
         """Read all of a text of which only passages would be read."""
-        index = self._chosen
-        chip = replace(self.chips[index], insists=True, too_long_s=0.0)
-        self.chips = (*self.chips[:index], chip, *self.chips[index + 1 :])
-        self._list(index)
+        chosen, chips = self._chosen, self._attached.chips
+        self._use(tuple(replace(chip, insists=chip in chosen or chip.insists) for chip in chips))
 
     @on(OptionList.OptionSelected)
     def action_insert(self) -> None:
         """Insert its text at the cursor of the prompt, unless it is too long to edit."""
-        chip = self.chips[self._chosen]
-        size = len(chip.attachment.text)
-        if size > EDITABLE:
-            text = f"{size:,} characters are too many to edit here; the limit is {EDITABLE:,}."
-            self.notify(text, severity="warning", timeout=6)
+        text = self._chosen[0].attachment.text
+        if len(text) > EDITABLE:
+            reason = (
+                f"{len(text):,} characters are too many to edit here; the limit is {EDITABLE:,}."
+            )
+            self.notify(reason, severity="warning", timeout=6)
         else:
-            self.dismiss((self.chips, chip))
-
-    def action_close(self) -> None:
-        """Go back to the prompt."""
-        self.dismiss((self.chips, None))
+            self._attached.chips = self._others
+            self.dismiss(text)
