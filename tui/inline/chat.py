@@ -53,7 +53,7 @@ class InlineChat:
     """The settings, the session and the models of a chat, and the user's actions on them."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
-        self.settings, self._store = settings, store
+        self.settings, self.store = settings, store
         self.constraint: Constraint | None = None
         self.attachments: list[Attachment] = []
         """The attachments of the next question."""
@@ -82,13 +82,13 @@ class InlineChat:
 
     async def run(self, prompt: _Prompt) -> int:
         """Chat until the user leaves; return the exit code. SpecchatError if no model is usable."""
-        self.prompt, store = prompt, self._store
-        self.session.save_in(store)
+        self.prompt = prompt
+        self.session.save_in(self.store)
         # The prompt must not be in the first line of a screen: when all of it from there on is
         # cleared, tmux saves it in the scrollback.
         print(WELCOME, flush=True)
         self.apply(self.settings)
-        self.scrollback.note(store.warning or "")
+        self.scrollback.note(self.store.warning or "")
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self._fail(context.get("exception")))
         with signals_leave(self._leave):  # also while it is closed: another signal changes nothing
@@ -162,18 +162,13 @@ class InlineChat:
                 await asyncio.to_thread(self.unsent.save)
 
     def _leave(self, number: int) -> None:
-        if self.busy and number == signal.SIGINT:
+        if number == signal.SIGINT and not self.session.idle:
             self.stop()
             return
         self._exit_code = 128 + number
         self.prompt.leave()
 
     # What the user does
-
-    @property
-    def busy(self) -> bool:
-        """Whether an answer or a tool call is under way."""
-        return not self.session.idle
 
     def stop(self) -> None:
         """Stop the answer or the tool call; queued questions go back into the prompt."""
