@@ -88,14 +88,6 @@ def test_prompt_pipe_and_files_make_one_question(target, draft, tmp_path):
     assert more == len(whole) - len("abc")  # the tiny vocabulary is bytes
 
 
-def test_options_count_in_front_of_the_command_too(target):
-    code, out, _ = run(
-        "--target", target, "--draft", "none", "--max-tokens", 3, "ask", *HOT, "--json", "hello"
-    )
-    assert code == 0
-    assert json.loads(out)["stats"]["generated_tokens"] == 3
-
-
 LONG = "a" * 300  # a path at which looking is an error, as in a folder that may not be entered
 
 
