@@ -18,12 +18,9 @@ from tui.lab.bench_session import _setups
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory) -> tuple[object, ...]:
-    folder = tmp_path_factory.mktemp("pair")
-    target = tiny.write(folder / "target.gguf", seed=0, stops=False, n_ctx=2048)
-    draft = tiny.write(folder / "draft.gguf", seed=1, like=0, noise=0.4, stops=False, n_ctx=2048)
-    return ("--target", target, "--draft", draft)
+@pytest.fixture
+def pair(endless: Path, draft: Path) -> tuple[object, ...]:
+    return ("--target", endless, "--draft", draft)
 
 
 @pytest.fixture
