@@ -100,7 +100,31 @@ LONG = "a" * 300  # a path at which looking is an error, as in a folder that may
         (["ask", "hi", "-f", sys.executable], 2, "is not text"),
         (["ask", "hi", "-f", LONG], 2, "cannot be read: File name too long"),
         (["ask", "hi", "--target", f"{LONG}.gguf"], 3, "cannot be read: File name too long"),
+        (["ask", "hi", "--each"], 2, "--each goes with --file"),
+        (["ask", "hi", "--each", "-f", LONG, "--chat", "new"], 2, "--each goes with --file"),
+        (["ask", "hi", "--each", "-f", LONG, "--tools", "files"], 2, "--each goes with --file"),
+        (["ask", "hi", "--about", "nowhere"], 2, "'nowhere' does not exist"),
+        (["ask", "hi", "--about", __file__], 2, "is a file"),
+        (["ask", "hi", "--tools", "files"], 2, "folder that may be read; name one with --folder."),
+        (["ask", "hi", "--tools", "sea"], 2, "No tools are called 'sea'. There are: files."),
+        (["ask", "hi", "--yes"], 2, "--folder and --yes go with --tools."),
+        (["serve", "--port", "0", "--host", "example.org"], 2, "must be localhost or an address"),
+        (["serve", "--port", "0", "--host", "203.0.113.7"], 2, "cannot be used"),
+        (["serve", "--port", "0", "--token-file", "no/such/file"], 4, "no/such/file"),
+        (["serve", "--port", "0", "--target", "no/such.gguf"], 3, "There is no file"),
+        (["bench", "prompts", "--systems", "fast"], 2, "is not a system"),
+        (["bench", "prompts", "none.jsonl"], 2, "none.jsonl cannot be read"),
+        (["bench", "prompts", "--json", "/no/such/folder/x.json"], 4, "no folder"),
+        (["bench", "sweep", "--lookaheads", "1,x"], 2, "not a list of lookaheads"),
+        (["bench", "sweep", "--lookaheads", "40"], 2, "1 to 31"),
         (["frobnicate"], 2, "No such command"),
+        (["aks", "x"], 2, "No such command 'aks'. Did you mean 'ask'?"),
+        (["ask", "--temp", "1", "hi"], 2, "Did you mean '--temperature'?"),
+        (["ask", "--themperature", "1", "hi"], 2, "Did you mean '--temperature'?"),
+        (["ask", "--n-predict", "1", "hi"], 2, "Did you mean '--max-tokens'?"),
+        (["ask", "--num-ctx", "1", "hi"], 2, "Did you mean '--ctx'?"),
+        (["ask", "--repetition-penalty", "1", "hi"], 2, "Did you mean '--repeat-penalty'?"),
+        (["ask", "--json-schema", "1", "hi"], 2, "Did you mean '--schema'?"),
         (["ask", "hi", "--target", "no/such/model.gguf"], 3, "There is no file"),
         (["ask", "hi", "--target", __file__], 3, "is not a GGUF"),
         ([], 2, "needs a terminal"),
@@ -266,25 +290,3 @@ def test_the_default_pair_answers(default_pair):
     target, draft = (Path(report[role]["path"]).name for role in ("target", "draft"))
     assert target == default_pair[0].name
     assert draft.startswith(default_pair[1].stem)  # where a faster copy was made, it is that one
-
-
-def test_a_command_that_is_mistyped_is_suggested():
-    message = "specchat: No such command 'aks'. Did you mean 'ask'?\n"
-    assert run("aks", "x") == (2, "", message)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        ("--temp", "--temperature"),
-        ("--n-predict", "--max-tokens"),
-        ("--num-ctx", "--ctx"),
-        ("--repetition-penalty", "--repeat-penalty"),
-        ("--json-schema", "--schema"),
-        ("--themperature", "--temperature"),
-    ],
-)
-def test_a_wrong_option_suggests_the_one_that_is_meant(wrong: str, right: str) -> None:
-    code, out, err = run("ask", wrong, "1", "hi")
-    assert (code, out) == (2, "")
-    assert f"Did you mean '{right}'?" in err
