@@ -103,6 +103,7 @@ class ModelInventory:
         self._advice: dict[tuple[Path, int], Advice] = {}
         self._expectations: Expectations | None = None
         self.models: list[ModelFile] = []
+        """The files; one outside of all stores may be appended."""
         self.offline = settings.offline  # nothing may be fetched
 
     def scan(self) -> Iterator[ModelFile]:
@@ -130,11 +131,6 @@ class ModelInventory:
         for path in self._loaded.keys() - known:
             with suppress(SpecchatError):  # it was removed since
                 yield identify(str(path), self.models)
-
-    def add(self, model: ModelFile) -> None:
-        """Add a file outside of all stores."""
-        self._advice.clear()
-        self.models.append(model)
 
     def target(self) -> ModelFile | None:
         """Return the model that is loaded as the target."""

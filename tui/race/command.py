@@ -53,7 +53,7 @@ def race(
 
     entries, constraint = parse(spec), constraint_of(options)
     at_terminal = has_terminal()
-    console = EngineConsole("looking for the models")
+    console = EngineConsole()
     with console.shown():
         race = line_up(entries, chosen, prompt, console.show_check)
         request = replace(race.request, constraint=constraint)

@@ -104,7 +104,7 @@ def ask(
         raise UsageError("--folder and --yes go with --tools.")
     if separately and (chat or tools is not None or not files):
         raise UsageError("--each goes with --file, and without --chat and --tools.")
-    console, failures = EngineConsole("looking for the models"), list[str]()
+    console, failures = EngineConsole(), list[str]()
     with console.shown(starts=True):
         from tui.shell import ask_inputs
         from tui.shell.ask_session import AskSession

@@ -48,7 +48,7 @@ class Engine:
 @pytest.fixture
 def console(monkeypatch: pytest.MonkeyPatch) -> EngineConsole:
     monkeypatch.setattr("tui.shell.engine_console.EngineProcess", Engine)
-    return EngineConsole("waiting", protocol=LAB)
+    return EngineConsole(LAB)
 
 
 def at_work(console: EngineConsole, end: LabEvent | None = None) -> Engine:
@@ -163,7 +163,7 @@ os.setsid()  # in a session of its own it is not stopped
 os.environ["TERM"] = "xterm"
 sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted()), write_through=True)
 sys.stdin.isatty = lambda: True
-console = EngineConsole("waiting")
+console = EngineConsole()
 with handled({signal.SIGTSTP: console._pause}):
     console.console.show_cursor(False)
 print("written")
