@@ -11,7 +11,7 @@ from assistant.events import Ready
 from assistant.settings.settings import Settings
 from models import memory
 from models.catalog import FILES, GGUF, draft_for
-from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
+from models.drafts import DraftVerdict, best_draft, listed_draft
 from models.errors import SpecchatError
 from models.files.locate import identify
 from models.files.model_file import ModelFile
@@ -145,11 +145,6 @@ class ModelInventory:
         role = _role(model, now, verdict)
         fit, expected = self.fit(model), self.expect(model)
         return ModelEntry(model, model.store, *role, fit, verdict, now, expected)
-
-    def verdicts(self, target: ModelFile) -> dict[Path, DraftVerdict]:
-        """Return the verdict on each file as a draft for a target."""
-        pairing = Pairing(target)
-        return {model.path: pairing.judge(model) for model in self.models}
 
     def advise(self, target: ModelFile) -> Advice:
         """Return which draft a target would get, and whether both fit."""
