@@ -24,7 +24,6 @@ from textual.widgets import Input, TextArea
 
 from assistant.request import AnyJob
 from assistant.service import EventStream
-from assistant.settings.settings import Settings
 from tui.app.signals import release_on_resume, signals_leave
 from tui.app.terminal_input import Burst
 from tui.app.textual_private import Palette, driver_of, keys_of, uncaught, use_paste_parser
@@ -128,11 +127,6 @@ class Program(App[None]):
     async def on_unmount(self) -> None:
         """Restore the signal handlers."""
         self._undo.close()
-
-    def use_theme(self, settings: Settings) -> None:
-        """Use the theme of the settings."""
-        if settings.theme in self.available_themes:
-            self.theme = settings.theme
 
     def warn_of_config(self, warnings: Iterable[str]) -> None:
         """Show warnings about `config.toml` or stored settings."""
