@@ -237,6 +237,7 @@ def test_reader_that_goes_away_is_no_error(endless):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a full disk to try")
+@pytest.mark.parametrize("why", ["No space left on device", "closed"])
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -245,7 +246,9 @@ def test_reader_that_goes_away_is_no_error(endless):
     ],
     ids=" ".join,
 )
-def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(target, tmp_path, arguments):
+def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(
+    target, tmp_path, arguments, why
+):
     with closing(Store(database_path())) as store:
         talk(store, "Hello")
     if arguments[0] == "ask":
@@ -254,11 +257,15 @@ def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(target, tmp
         (edited := tmp_path / "file").write_text("old")
         kept_versions.write(text_file.read(edited), b"new", b"old")
         arguments = (*arguments, edited)
-    with open("/dev/full", "w") as full, started(*arguments, stdout=full) as process:
+    close = partial(os.close, 1) if why == "closed" else None
+    with (
+        open("/dev/full", "w") as full,
+        started(*arguments, stdout=full, preexec_fn=close) as process,
+    ):
         _, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 4
     (line,) = (line for line in err.splitlines() if line.startswith("specchat: "))
-    assert "Standard output cannot be written (No space left on device)" in line
+    assert f"Standard output cannot be written ({why})" in line
 
 
 def test_doctor_tells_what_is_missing_and_the_command_that_fixes_it(tmp_path):
