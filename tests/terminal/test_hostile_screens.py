@@ -173,7 +173,6 @@ def name(text: str) -> str:
 def test_the_models_screen_commands_no_terminal(home: Path) -> None:
     texts = share(10, whole=200)
     folder = home / "models"
-    folder.mkdir()
     for number, text in enumerate(texts):
         tiny.write(folder / f"{name(text)[:60]}.gguf", seed=number, name=valid(text), stops=False)
     chosen = folder / f"{name(texts[1])[:60]}.gguf"
