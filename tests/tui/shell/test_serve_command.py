@@ -11,13 +11,13 @@ from pathlib import Path
 import openai
 import psutil
 import pytest
-from click.testing import CliRunner
 
 from assistant.request import EngineArgs
 from models.errors import ModelMissing, UsageError
 from tests import ROOT
 from tests.assistant.process.landlock import connect_bound
 from tests.patience import WAIT_S
+from tests.tui.shell.program import invoke
 from tests.tui.shell.serving import complete, head, serving
 from tui.shell.engine_console import EngineConsole
 from tui.shell.serve import EDITORS, lines_for, serve
@@ -111,11 +111,7 @@ def test_a_token_that_is_given_is_demanded_on_this_machine_too_and_not_shown(tar
 
 def test_a_token_in_the_environment_is_one_word():
     with pytest.raises(UsageError, match="one word"):
-        refused("--port", "0", SPECCHAT_TOKEN="two words")
-
-
-def refused(*arguments: str, **environment: str) -> None:
-    CliRunner(env=environment).invoke(serve, arguments, catch_exceptions=False)
+        invoke(serve, "--port", "0", env={"SPECCHAT_TOKEN": "two words"})
 
 
 def test_a_server_recalls_and_saves_nothing(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +124,7 @@ def test_a_server_recalls_and_saves_nothing(target: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(EngineConsole, "run", run)
     monkeypatch.setattr("tui.shell.serve.forbid_connections", lambda: None)
     with pytest.raises(ModelMissing, match="enough"):
-        refused("--port", "0", "--target", str(target), "--learn", "--save")
+        invoke(serve, "--port", "0", "--target", target, "--learn", "--save")
     assert [(setup.recalls, setup.snapshots) for setup in loaded] == [(False, 0)]
 
 
@@ -137,7 +133,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_loaded():
         socket.create_server(("127.0.0.1", 0)) as taken,
         pytest.raises(UsageError, match="Choose another --port or --host"),
     ):
-        refused("--port", str(taken.getsockname()[1]), "--target", "no/such.gguf")
+        invoke(serve, "--port", taken.getsockname()[1], "--target", "no/such.gguf")
 
 
 @pytest.mark.skipif(connect_bound() == "unsupported", reason="needs Landlock for networks")
