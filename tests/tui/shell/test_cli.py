@@ -2,13 +2,11 @@
 
 import json
 import os
-import pty
 import re
-import select
 import signal
 import sys
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from operator import ne
 from pathlib import Path
@@ -25,6 +23,7 @@ from models.files import checksum
 from tests.assistant.store.conversations import talk
 from tests.patience import WAIT_S
 from tests.scripts import ended
+from tests.terminal.terminal import Terminal
 from tests.tui.shell.program import ENDLESS, HOT, MAIN, run, run_apart, started
 from tui.shell.cli import specchat
 
@@ -197,35 +196,14 @@ finally:
     assert (done.returncode, done.stdout) == (143, "saved\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGTSTP, signal.SIGUSR1, signal.SIGHUP])
-@pytest.mark.some(3)
-def test_a_terminated_or_paused_answer_gives_the_cursor_back(endless, number):
-    master, slave = pty.openpty()
-    with started(
-        "ask", "--target", endless, "--draft", "none", *ENDLESS, "hello", stdout=slave, stderr=slave
-    ) as process:
-        os.close(slave)
-        shown = b""
-        while b"\x1b[?25l" not in shown:
-            shown += os.read(master, 1000)
-        process.send_signal(number)
-        while b"\x1b[?25h" not in shown:
-            assert select.select([master], [], [], WAIT_S)[0]
-            shown += os.read(master, 1000)
-        by = signal.SIGTERM if number == signal.SIGTSTP else number
-        if by != number:
-            process.send_signal(by)
-        while process.poll() is None:
-            process.send_signal(signal.SIGCONT)  # it may have been about to stop
-            if select.select([master], [], [], 0.1)[0]:
-                with suppress(OSError):
-                    shown += os.read(master, 1000)
-    with suppress(OSError):  # nobody holds the other end any more
-        while data := os.read(master, 1000):
-            shown += data
-    os.close(master)
-    assert process.returncode == 128 + by, shown
-    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP])
+@pytest.mark.some(2)
+def test_a_terminated_answer_gives_the_cursor_back(endless, tmp_path, number):
+    answer = ("ask", "hello", "--target", str(endless), "--draft", "none", *ENDLESS)
+    with Terminal(tmp_path, *answer) as terminal:
+        terminal.until(lambda _: b"\x1b[?25l" in terminal.seen)
+        terminal.process.send_signal(number)
+        assert terminal.end() == 128 + number
 
 
 def test_reader_that_goes_away_is_no_error(endless):
