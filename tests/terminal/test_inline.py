@@ -446,9 +446,7 @@ def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]
         terminal.press("Go on\n")
         terminal.shows("› Go on", DONE)
         terminal.press("/quit\n")
-        while terminal.process.poll() is None:
-            terminal.read()
-        assert terminal.process.returncode == 0
+        assert terminal.end() == 0
         assert b"\x1b" not in terminal.seen
 
 
@@ -458,9 +456,7 @@ def test_a_terminal_without_a_cursor_is_interrupted(tmp_path: Path, slow: list[s
         terminal.press("\x03")
         terminal.until(lambda screen: "stopped · " in screen or "Not answered: Go on" in screen)
         terminal.press("\x03")
-        while terminal.process.poll() is None:
-            terminal.read()
-        assert terminal.process.returncode == 128 + signal.SIGINT
+        assert terminal.end() == 128 + signal.SIGINT
 
 
 @pytest.mark.parametrize(
