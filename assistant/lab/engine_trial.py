@@ -35,7 +35,7 @@ def compare(
     for name in engines.installed():
         emit(name)
         try:
-            figures[name] = run(name, setup.target, setup.gpu_layers, setup.threads, cancel)
+            figures[name] = run(name, setup, cancel)
         except ModelError as error:
             failures.append(str(error))
     choice = fastest(figures, failures)
@@ -56,11 +56,9 @@ def fastest(figures: Mapping[EngineName, EngineFigures], failures: list[str]) ->
     return EngineChoice(best, reason, figures)
 
 
-def run(
-    engine: EngineName, path: Path, gpu_layers: int | None, threads: int | None, cancel: CancelFlag
-) -> EngineFigures:
+def run(engine: EngineName, setup: EngineArgs, cancel: CancelFlag) -> EngineFigures:
     """Try an engine with a file; a `ModelError` says why it cannot, or can run nothing here."""
-    settings = msgspec.json.encode((gpu_layers, threads)).decode()
+    path, settings = setup.target, msgspec.json.encode((setup.gpu_layers, setup.threads)).decode()
     output, complaint = child_process.run(__name__, engine, path, settings, cancel=cancel)
     if complaint is not None:
         prefix = f"{ENGINES[engine]} cannot run "

@@ -9,7 +9,7 @@ import pytest
 
 from tests import ROOT
 from tests.house.trace import Trace
-from tests.terminal.terminal import DONE, TINY, idle, opened
+from tests.terminal.terminal import DONE, TINY, Terminal, idle
 
 OPEN_CHAT, ASK = 106, 119
 """Files that one answer may run: in a chat that is open, and of `ask` from start to end.
@@ -38,7 +38,7 @@ def answered(tmp_path, tiny_target, tiny_draft, trace, monkeypatch) -> list[list
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("SPECCHAT_IDLE", "off")  # what is done meanwhile is no part of an answer
     models = ["--target", str(tiny_target), "--draft", str(tiny_draft), "--max-tokens", "20"]
-    with opened(tmp_path, *models, size=(100, 80)) as terminal:
+    with Terminal(tmp_path, *models, size=(100, 80)) as terminal:
         idle(terminal)
         terminal.press("Why?\r")
         terminal.shows(DONE)

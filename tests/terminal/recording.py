@@ -7,8 +7,7 @@ import select
 import subprocess
 import sys
 import termios
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from tests import ROOT
 from tests.hostile_texts import OWN, leaks
 from tests.patience import WAIT_S
-from tests.terminal.terminal import QUIET, TINY, Terminal, shell
+from tests.terminal.terminal import QUIET, Size, Terminal, shell
 
 DOWN, CONTROL_UP, CONTROL_HOME = "\x1b[6~", "\x1b[1;5A", "\x1b[1;5H"
 WIDE = (240, 120)
@@ -28,11 +27,20 @@ UNGUARDED = (
 
 
 class Recording(Terminal):
-    """A terminal that only listens: what was painted since it was last asked, as text."""
+    """A terminal that only listens: what was painted since it was last asked, as text.
 
-    def __init__(self, home: Path, *arguments: str, **options: Any) -> None:
+    The program runs some code of the test's own first; `options` are the terminal's.
+    """
+
+    def __init__(
+        self, home: Path, *arguments: str, site: str = UNGUARDED, size: Size = WIDE, **options: Any
+    ) -> None:
         self._heard = 0
-        super().__init__(home, *arguments, **options)
+        super().__init__(home, *arguments, size=size, **options | customised(home, site))
+
+    def quit(self) -> None:
+        super().quit()
+        assert leaks(self.seen) == []
 
     @property
     def text(self) -> str:
@@ -53,26 +61,7 @@ class Recording(Terminal):
         return self.text
 
 
-@contextmanager
-def recorded(
-    home: Path, *arguments: str, site: str = UNGUARDED, size: tuple[int, int] = WIDE, **options: Any
-) -> Iterator[Recording]:
-    """Run the app with some code of the test's own in front; `options` are the terminal's.
-
-    Unless the test has ended it, it is quit, and nothing that could harm may have been written.
-    """
-    options |= customised(home, site)
-    terminal = Recording(home, *arguments, *TINY, size=size, **options)
-    try:
-        yield terminal
-        if terminal.process.poll() is None:
-            terminal.quit()
-            assert leaks(terminal.seen) == []
-    finally:
-        terminal.close()
-
-
-def customised(home: Path, site: str) -> Mapping[str, str]:
+def customised(home: Path, site: str) -> dict[str, Any]:
     """Return variables that have Python run some code before the program begins."""
     folder = home / "site"
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,9 +98,7 @@ def run_each(home: Path, commands: Iterable[Sequence[str]]) -> list[tuple[int, b
     return [(int(code), said) for said, code in zip(parts[::2], parts[1::2], strict=True)]
 
 
-def run(
-    home: Path, *arguments: str, size: tuple[int, int] = WIDE, **variables: str
-) -> tuple[int, bytes]:
+def run(home: Path, *arguments: str, size: Size = WIDE, **variables: str) -> tuple[int, bytes]:
     """Run a command whose output and errors go to a terminal; return its exit code and them.
 
     Its standard input is empty, so that no app opens.
@@ -120,7 +107,7 @@ def run(
 
 
 def _run(
-    home: Path, code: str, *arguments: str, size: tuple[int, int] = WIDE, **variables: str
+    home: Path, code: str, *arguments: str, size: Size = WIDE, **variables: str
 ) -> tuple[int, bytes]:
     master, slave = os.openpty()
     termios.tcsetwinsize(slave, size[::-1])

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from fcntl import ioctl
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 import psutil
 import pyte
@@ -23,6 +23,7 @@ from tui.app.terminal_input import END, START
 
 MODE = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
 PUSHED = re.compile(rb"\x1b\[>\d+u")  # kitty's way to say how keys are sent
+Size = tuple[int, int]  # columns and lines
 USUAL = {b"25": b"h", b"7": b"h"}  # a terminal shows its cursor and wraps lines; all else is off
 TINY = ["--threads", "1", "--top-k", "0", "--top-p", "1", "--seed", "1"]
 BROKEN = "�"  # what a tiny model says is not a text
@@ -48,13 +49,16 @@ def shell(home: Path) -> dict[str, str]:
 
 
 class Terminal:
-    """The program in a terminal of its own, its screen and its keys."""
+    """The program in a terminal of its own, its screen and its keys.
+
+    At the end of a `with` block it is quit, unless the test has ended it.
+    """
 
     def __init__(
         self,
         home: Path,
         *arguments: str,
-        size: tuple[int, int] = (100, 30),
+        size: Size = (100, 30),
         cwd: Path = ROOT,
         **variables: str,
     ) -> None:
@@ -64,11 +68,21 @@ class Terminal:
         self.seen = b""
         self.resize(*size)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from tui.__main__ import main; main()", *arguments],
+            [sys.executable, "-c", "from tui.__main__ import main; main()", *arguments, *TINY],
             stdin=self.slave, stdout=self.slave, stderr=self.slave,
             cwd=cwd, env=shell(home) | variables, start_new_session=True,
             preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        try:
+            if error is None and self.process.poll() is None:
+                self.quit()
+        finally:
+            self.close()
 
     def press(self, keys: str) -> None:
         os.write(self.master, keys.encode())
@@ -165,7 +179,6 @@ class Terminal:
     def modes(self) -> dict[bytes, bytes]:
         """What every mode was set to last."""
         found = MODE.findall(self.seen)
-        assert found, "the program never drew anything"
         return USUAL | {mode: state for modes, state in found for mode in modes.split(b";")}
 
     def close(self) -> None:
@@ -179,18 +192,6 @@ class Terminal:
         for end in (self.master, self.slave):
             with suppress(OSError):  # the test may have done so
                 os.close(end)
-
-
-@contextmanager
-def opened(home: Path, *arguments: str, **options: Any) -> Iterator[Terminal]:
-    """Run the program, and quit it unless the test has ended it."""
-    terminal = Terminal(home, *arguments, *TINY, **options)
-    try:
-        yield terminal
-        if terminal.process.poll() is None:
-            terminal.quit()
-    finally:
-        terminal.close()
 
 
 def gone(processes: list[psutil.Process]) -> bool:

@@ -27,7 +27,7 @@ from tests.assistant.passages.indexes import indexed, names, with_worker
 from tests.assistant.store.conversations import talk
 from tests.assistant.tools import toolboxes
 from tests.patience import WAIT_S
-from tests.terminal.terminal import ESCAPE, QUIT, READY, F, opened, streaming
+from tests.terminal.terminal import ESCAPE, QUIT, READY, F, Terminal, streaming
 from tests.tui.shell.program import run_apart
 from tests.tui.shell.serving import complete, head, serving
 
@@ -43,7 +43,7 @@ KEYS = (*"aqyn ?/@:é한", *CONTROLS, *F[1:], *map("\x1b{}".format, SEQUENCES))
 @pytest.mark.parametrize("seed", range(3))
 def test_a_minute_of_keys_causes_no_error(tmp_path: Path, models: list[str], seed: int) -> None:
     keys, until = random.Random(seed), time.monotonic() + 20
-    with opened(tmp_path, *models, "--max-tokens", "30", cwd=tmp_path) as terminal:
+    with Terminal(tmp_path, *models, "--max-tokens", "30", cwd=tmp_path) as terminal:
         terminal.shows(READY)
         while time.monotonic() < until and LEFT not in terminal.seen:  # the palette has Quit, too
             terminal.press(keys.choice(KEYS))
@@ -55,7 +55,7 @@ def test_a_minute_of_keys_causes_no_error(tmp_path: Path, models: list[str], see
 
 
 def test_a_full_disk_keeps_the_saved_part_of_an_answer(tmp_path: Path, models: list[str]) -> None:
-    with opened(tmp_path, *models) as terminal:
+    with Terminal(tmp_path, *models) as terminal:
         streaming(terminal)
         database = next((tmp_path / "home").rglob("chats.db"))
         size = database.stat().st_size
@@ -244,7 +244,7 @@ def test_two_hundred_thousand_files_are_read_as_far_as_the_limit(
 
 
 def test_a_huge_folder_can_be_given_up(many: Path, tmp_path: Path, models: list[str]) -> None:
-    with opened(tmp_path, *models, cwd=many.parent, size=(100, 60)) as terminal:
+    with Terminal(tmp_path, *models, cwd=many.parent, size=(100, 60)) as terminal:
         terminal.shows(READY)
         terminal.press("@many/")
         terminal.shows("the folder itself")

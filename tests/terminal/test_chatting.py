@@ -9,7 +9,7 @@ import pytest
 
 from tests.patience import ALL, WAIT_S
 from tests.terminal.recording import customised, run
-from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, gone, opened, streaming
+from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, Terminal, gone, streaming
 from tui.chat.autosave import SAVE_EVERY
 
 SIZES = 200 if ALL else 40
@@ -18,7 +18,7 @@ PATIENT = "import assistant.process.worker_process as it\nit.WorkerProcess.patie
 
 
 def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list[str]) -> None:
-    with opened(tmp_path, *models, "--max-tokens", "30", size=(120, 40)) as terminal:
+    with Terminal(tmp_path, *models, "--max-tokens", "30", size=(120, 40)) as terminal:
         terminal.press("Why is the sky blue?")  # before there is a screen
         terminal.shows("│ Why is the sky blue?", READY)
         terminal.press("\r")
@@ -34,7 +34,7 @@ def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list
 
 def test_a_race_from_the_command_line_is_shown_and_left(tmp_path: Path, models: list[str]) -> None:
     race = ["race", "Which is faster?", *models, "--max-tokens", "30"]
-    with opened(tmp_path, *race, size=(120, 40)) as terminal:
+    with Terminal(tmp_path, *race, size=(120, 40)) as terminal:
         terminal.shows("without guesses", "with guesses", "Which is faster?")
         terminal.shows(OUTCOME)
         workers = terminal.workers()
@@ -46,7 +46,7 @@ def test_a_race_from_the_command_line_is_shown_and_left(tmp_path: Path, models: 
 @pytest.mark.parametrize("key", ["", F[1], F[2], F[3], F[5], F[6]])
 @pytest.mark.some(2)
 def test_nothing_is_painted_at_rest(tmp_path: Path, models: list[str], key: str) -> None:
-    with opened(tmp_path, *models) as terminal:
+    with Terminal(tmp_path, *models) as terminal:
         terminal.shows(READY)
         terminal.press(key)
         deadline = time.monotonic() + WAIT_S
@@ -57,7 +57,7 @@ def test_nothing_is_painted_at_rest(tmp_path: Path, models: list[str], key: str)
 
 def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) -> None:
     dice = random.Random(1)
-    with opened(tmp_path, *slow) as terminal:
+    with Terminal(tmp_path, *slow) as terminal:
         terminal.shows(READY)
         terminal.press("Go on\r")
         for i in range(SIZES):
@@ -75,7 +75,7 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
 
 def test_an_answer_is_the_same_after_idle_resizes(tmp_path: Path, slow: list[str]) -> None:
     patient = customised(tmp_path, PATIENT)  # with a worker that is suspended
-    with opened(tmp_path, *slow, size=(60, 20), **patient) as terminal:
+    with Terminal(tmp_path, *slow, size=(60, 20), **patient) as terminal:
         streaming(terminal)
         terminal.until(lambda screen: "Go on" not in screen)  # it has scrolled away
         (worker,) = terminal.workers()
@@ -94,7 +94,7 @@ def test_an_answer_is_the_same_after_idle_resizes(tmp_path: Path, slow: list[str
 
 
 def test_the_size_is_that_of_the_terminal_not_the_shell(tmp_path: Path, models: list[str]) -> None:
-    with opened(tmp_path, *models, COLUMNS="40", LINES="10") as terminal:
+    with Terminal(tmp_path, *models, COLUMNS="40", LINES="10") as terminal:
         for size in ((100, 30), (60, 20), (120, 40)):
             terminal.resize(*size)
             terminal.until(lambda screen: "Help" in screen.split("\n")[-1])
@@ -104,7 +104,7 @@ def test_the_size_is_that_of_the_terminal_not_the_shell(tmp_path: Path, models: 
 
 
 def test_a_size_that_changed_and_back_is_painted_again(tmp_path: Path, slow: list[str]) -> None:
-    with opened(tmp_path, *slow) as terminal:
+    with Terminal(tmp_path, *slow) as terminal:
         terminal.shows(READY, "Ask something")
         terminal.process.send_signal(signal.SIGSTOP)
         terminal.resize(1, 1)  # which loses what was on the screen
@@ -118,7 +118,7 @@ def test_a_size_that_changed_and_back_is_painted_again(tmp_path: Path, slow: lis
 def test_the_death_of_the_engine_is_a_sentence_and_the_chat_goes_on(
     tmp_path: Path, slow: list[str], number: signal.Signals
 ) -> None:
-    with opened(tmp_path, *slow, size=(120, 50)) as terminal:
+    with Terminal(tmp_path, *slow, size=(120, 50)) as terminal:
         streaming(terminal)
         (worker,) = terminal.workers()
         worker.send_signal(number)

@@ -68,7 +68,6 @@ def test_stored_chats_in_a_shell_command_no_terminal(tmp_path: Path, texts: list
 
 def test_model_files_in_a_shell_command_no_terminal(tmp_path: Path, texts: list[str]) -> None:
     folder = tmp_path / "models"
-    folder.mkdir()
     count = 40 if ALL else 12
     for number, text in enumerate(texts[:count]):
         called = text.replace("/", "").replace("\0", "").encode()[:80].decode("utf-8", "ignore")

@@ -19,7 +19,7 @@ from tests import tiny
 from tests.hostile_texts import MARK, batches, leaks, quoted, share, valid
 from tests.patience import ALL
 from tests.stored import ask, begin, end
-from tests.terminal.recording import CONTROL_HOME, CONTROL_UP, DOWN, UNGUARDED, Recording, recorded
+from tests.terminal.recording import CONTROL_HOME, CONTROL_UP, DOWN, UNGUARDED, Recording
 from tests.terminal.terminal import ESCAPE, F
 
 pytestmark = [pytest.mark.timeout(7200)] if ALL else []
@@ -97,7 +97,7 @@ def test_turns_command_no_terminal(tmp_path: Path, models: list[str], view: str)
         conversation(store, texts)
         store.close()
         settings(home, view=view, ghosts=True)
-        with recorded(home, *models) as terminal:
+        with Recording(home, *models) as terminal:
             terminal.shows("ready")
             terminal.until(TAG.search)  # the conversation may come after the models
             terminal.settle()
@@ -117,7 +117,7 @@ def test_hostile_texts_reach_the_terminal_raw(home: Path, store: Store, models: 
     conversation(store, share(40, whole=40))
     store.close()
     careless = "import tui.safe\ntui.safe.safe = lambda text: text\n"
-    with recorded(home, *models, site=careless + UNGUARDED) as terminal:
+    with Recording(home, *models, site=careless + UNGUARDED) as terminal:
         terminal.shows("ready")
         terminal.go(CONTROL_HOME)
         terminal.close()
@@ -133,7 +133,7 @@ def test_listed_chats_command_no_terminal(home: Path, store: Store, models: list
         store.rename(number, text)
         ask(store, number, None, f"needle {text}")
     store.close()
-    with recorded(home, *models) as terminal:
+    with Recording(home, *models) as terminal:
         terminal.shows("ready")
         painted = terminal.go(F[2], "day") + pages(terminal, DOWN, 200)
         hits = terminal.go("needle", quiet=0.4) + terminal.go("\x1b[B")
@@ -149,7 +149,7 @@ def test_files_to_attach_command_no_terminal(home: Path, models: list[str]) -> N
     attached = texts[10 : 310 if ALL else 15]  # whose tags begin no other's
     for number, text in enumerate(texts):
         (folder / text).write_bytes(b"\0binary" if number % 2 else f"text {text}".encode())
-    with recorded(home, *models, size=(240, 60)) as terminal:
+    with Recording(home, *models, size=(240, 60)) as terminal:
         terminal.shows("ready")
         painted = []
         for text in attached:
@@ -173,11 +173,10 @@ def name(text: str) -> str:
 def test_the_models_screen_commands_no_terminal(home: Path) -> None:
     texts = share(10, whole=200)
     folder = home / "models"
-    folder.mkdir()
     for number, text in enumerate(texts):
         tiny.write(folder / f"{name(text)[:60]}.gguf", seed=number, name=valid(text), stops=False)
     chosen = folder / f"{name(texts[1])[:60]}.gguf"
-    with recorded(home, "--target", str(chosen), "--draft", "none", "--ctx", "1024") as terminal:
+    with Recording(home, "--target", str(chosen), "--draft", "none", "--ctx", "1024") as terminal:
         terminal.shows("ready")
         painted = terminal.go(F[5], "Models")
         for _ in range(len(texts) + 10):
@@ -197,7 +196,7 @@ def test_the_text_of_a_model_commands_no_terminal(home: Path) -> None:
     draft = tiny.write(home / "d.gguf", words=words, seed=1, like=0, stops=False, n_ctx=8192)
     pair = ["--target", str(target), "--draft", str(draft), "--ctx", "8192", "--temperature", "14"]
     settings(home, ghosts=True)
-    with recorded(home, *pair, "--max-tokens", "1000" if ALL else "150") as terminal:
+    with Recording(home, *pair, "--max-tokens", "1000" if ALL else "150") as terminal:
         terminal.shows("ready")
         terminal.go("Go on\r", " tokens · ")
         terminal.go("\x1b[1;5A")

@@ -19,7 +19,7 @@ from assistant.store.values import Attachment, StoredMessage
 from tests import ROOT, tiny
 from tests.stored import ask, begin, end
 from tests.terminal.recording import customised
-from tests.terminal.terminal import BROKEN, DONE, ESCAPE, TINY, Terminal
+from tests.terminal.terminal import BROKEN, DONE, ESCAPE, Terminal
 from tui.inline.chat import WELCOME
 from tui.inline.plain_terminal import PROMPT
 from tui.inline.program import is_vi
@@ -52,7 +52,7 @@ class Inline(Terminal):
 
     def __init__(self, home: Path, *arguments: str, **options: Any) -> None:
         options = {"XTERM_VERSION": "cuts", "PYTHONPATH": str(ROOT), **options}
-        super().__init__(home, "--inline", *arguments, *TINY, **options)
+        super().__init__(home, "--inline", *arguments, **options)
         columns, lines = options.get("size", (100, 30))
         self._screen = self._all = pyte.HistoryScreen(columns, lines, history=100_000, ratio=1.0)
         self._stream = pyte.ByteStream(self._screen)
@@ -79,6 +79,9 @@ class Inline(Terminal):
         lines = ["".join(line[x].data for x in range(width)).rstrip() for line in gone]
         return [*lines, *self.text.split("\n")]
 
+    def quit(self) -> None:
+        self.leave()
+
     def leave(self) -> list[str]:
         """Leave; return the scrollback without blank lines."""
         self.press(CTRL_D)
@@ -89,14 +92,9 @@ class Inline(Terminal):
 @contextmanager
 def inline(home: Path, *arguments: str, **options: Any) -> Iterator[Inline]:
     """Run the program until the test has ended it, or else leave it."""
-    terminal = Inline(home, *arguments, **options)
-    try:
+    with Inline(home, *arguments, **options) as terminal:
         terminal.shows(READY)
         yield terminal
-        if terminal.process.poll() is None:
-            terminal.leave()
-    finally:
-        terminal.close()
 
 
 def store_at(home: Path) -> Store:
@@ -448,9 +446,7 @@ def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]
         terminal.press("Go on\n")
         terminal.shows("› Go on", DONE)
         terminal.press("/quit\n")
-        while terminal.process.poll() is None:
-            terminal.read()
-        assert terminal.process.returncode == 0
+        assert terminal.end() == 0
         assert b"\x1b" not in terminal.seen
 
 
@@ -460,9 +456,7 @@ def test_a_terminal_without_a_cursor_is_interrupted(tmp_path: Path, slow: list[s
         terminal.press("\x03")
         terminal.until(lambda screen: "stopped · " in screen or "Not answered: Go on" in screen)
         terminal.press("\x03")
-        while terminal.process.poll() is None:
-            terminal.read()
-        assert terminal.process.returncode == 128 + signal.SIGINT
+        assert terminal.end() == 128 + signal.SIGINT
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from models.errors import well_formed
 from tests import tiny
 from tests.hostile_texts import leaks
 from tests.patience import ALL
-from tests.terminal.recording import recorded, run_each
+from tests.terminal.recording import Recording, run_each
 from tests.terminal.terminal import ESCAPE, TINY, F, shell
 from tests.tui.shell.serving import complete, serving
 
@@ -124,7 +124,7 @@ def test_a_conversation_about_a_file_of_any_name_is_exported_and_imported(place:
 
 def test_the_chat_shows_it_and_attaches_it(place: Place) -> None:
     cwd, role = place.text.parent, place.shown + " {}"
-    with recorded(place.folder, *place.pair, site="", size=(160, 50), cwd=cwd) as terminal:
+    with Recording(place.folder, *place.pair, site="", size=(160, 50), cwd=cwd) as terminal:
         terminal.shows("ready", role.format("target"), role.format("draft"))
         terminal.go("@", f"{place.shown}.txt")
         terminal.go("\tHi\r", " tokens · ", f"{place.shown}.txt")

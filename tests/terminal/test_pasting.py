@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal.terminal import DONE, READY, opened
+from tests.terminal.terminal import DONE, READY, Terminal
 from tui.app.terminal_input import END
 
 ATTACK = "abc \x1b[31m \x11 \x03\x03 def\r\n"
@@ -17,7 +17,7 @@ ATTACK = "abc \x1b[31m \x11 \x03\x03 def\r\n"
 )
 @pytest.mark.some(2)
 def test_nothing_in_a_paste_is_a_key(tmp_path: Path, models: list[str], text: str) -> None:
-    with opened(tmp_path, *models) as terminal:
+    with Terminal(tmp_path, *models) as terminal:
         terminal.shows(READY)
         terminal.paste(text)
         terminal.press("and this is typed")
@@ -26,7 +26,7 @@ def test_nothing_in_a_paste_is_a_key(tmp_path: Path, models: list[str], text: st
 
 
 def test_lines_without_marks_are_one_prompt(tmp_path: Path, models: list[str]) -> None:
-    with opened(tmp_path, *models, "--max-tokens", "20") as terminal:
+    with Terminal(tmp_path, *models, "--max-tokens", "20") as terminal:
         terminal.shows(READY)
         terminal.press("line one\r@two\r\r\tline four")
         screen = terminal.shows("line four")
@@ -48,7 +48,7 @@ def test_lines_without_marks_are_one_prompt(tmp_path: Path, models: list[str]) -
 def test_the_cursor_is_where_the_next_letter_goes(
     tmp_path: Path, models: list[str], keys: str, shown: str, column: int
 ) -> None:
-    with opened(tmp_path, *models) as terminal:
+    with Terminal(tmp_path, *models) as terminal:
         terminal.shows(READY)
         terminal.press(keys)
         terminal.until(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import ROOT
-from tests.terminal.recording import Recording, recorded, run, run_each
+from tests.terminal.recording import Recording, run, run_each
 from tests.terminal.terminal import ESCAPE, TINY, F, Terminal, gone, idle, loading, streaming
 
 CANARY = "xylophone-canary-4711"
@@ -93,7 +93,7 @@ def used(tmp_path_factory: pytest.TempPathFactory, models: list[str]) -> Used:
         at_home(home, patch)
         trace = traced(ears, patch) if STRACE else None
         open_to_all = f"{code}os.umask(0)\n"
-        with recorded(home, *models, "--max-tokens", "20", site=open_to_all) as terminal:
+        with Recording(home, *models, "--max-tokens", "20", site=open_to_all) as terminal:
             use_everything(terminal)
     return Used(home, began, connections, trace)
 
@@ -148,7 +148,7 @@ def test_a_conversation_is_in_one_file_and_in_none_when_deleted(
     assert not [path for path in changed if holds(path)]
     at_home(used.home, monkeypatch)
     slow = "import assistant.store.purging as it\nit._SLOW = 0"
-    with recorded(used.home, *models, site=slow) as terminal:
+    with Recording(used.home, *models, site=slow) as terminal:
         terminal.shows("ready")
         terminal.go(F[2], "day")
         terminal.go("\x1b[3~")  # Del
@@ -203,7 +203,7 @@ def streaming_the_canary(terminal: Terminal) -> None:
 def test_a_bug_ends_in_one_sentence_and_loses_nothing(
     tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], bug: str
 ) -> None:
-    with recorded(tmp_path, *slow, site=DEATH + BUGS[bug], size=(120, 30)) as terminal:
+    with Recording(tmp_path, *slow, site=DEATH + BUGS[bug], size=(120, 30)) as terminal:
         moment(terminal)
         workers = terminal.workers()
         terminal.press(F[3])
@@ -218,7 +218,7 @@ def test_a_bug_ends_in_one_sentence_and_loses_nothing(
 
 @pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="needs Linux")
 def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
-    with recorded(tmp_path, *models) as terminal:
+    with Recording(tmp_path, *models) as terminal:
         idle(terminal)
         for pid in [terminal.process.pid, *(worker.pid for worker in terminal.workers())]:
             limits = Path(f"/proc/{pid}/limits").read_text()
@@ -234,6 +234,6 @@ def test_no_process_leaves_a_core(tmp_path: Path, models: list[str]) -> None:
 def test_a_poor_terminal_is_fine(
     tmp_path: Path, models: list[str], variables: dict[str, str]
 ) -> None:
-    with recorded(tmp_path, *models, "--max-tokens", "20", size=(80, 24), **variables) as terminal:
+    with Recording(tmp_path, *models, "--max-tokens", "20", size=(80, 24), **variables) as terminal:
         idle(terminal)
         terminal.go("Hello\r", "tokens/s")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import WAIT_S
-from tests.terminal.terminal import QUIT, Terminal, gone, idle, loading, opened, streaming
+from tests.terminal.terminal import QUIT, Terminal, gone, idle, loading, streaming
 
 MOMENTS = [loading, idle, streaming]
 SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
@@ -21,7 +21,7 @@ SIGNALS += [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGABRT, sign
 def test_a_signal_and_a_key_that_quits_leave_the_terminal_as_it_was(
     tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None], how: signal.Signals | str
 ) -> None:
-    with opened(tmp_path, *slow) as terminal:
+    with Terminal(tmp_path, *slow) as terminal:
         moment(terminal)
         workers = terminal.workers()
         if isinstance(how, str):
@@ -37,7 +37,7 @@ def test_the_program_ends_when_its_terminal_is_gone(
     tmp_path: Path, slow: list[str], moment: Callable[[Terminal], None]
 ) -> None:
     """The system sends SIGHUP and then SIGCONT, and every write fails."""
-    with opened(tmp_path, *slow) as terminal:
+    with Terminal(tmp_path, *slow) as terminal:
         moment(terminal)
         workers = terminal.workers()
         os.close(terminal.slave)

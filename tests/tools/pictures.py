@@ -96,7 +96,7 @@ async def folder(settings: Settings) -> None:
 
 def edit(settings: Settings) -> None:
     """Rewrite the class, and show what changes, without what a terminal shows only meanwhile."""
-    console = EngineConsole("loading")
+    console = EngineConsole()
     shown = Console(record=True, width=80, color_system="truecolor", file=io.StringIO())
     console.__dict__["console"] = shown
     with tempfile.TemporaryDirectory() as folder, console.shown(starts=True):

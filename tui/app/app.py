@@ -53,7 +53,7 @@ class SpecchatApp(Program):
         """Open the store and find the models after the first frame, while the user types."""
         threading.excepthook = self._thread_died
         self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
-        self.use_theme(self.settings)
+        self.theme = self.settings.theme
         self.theme_changed_signal.subscribe(self, self._save_theme)
         self.warn_of_config(self.settings.warnings)
         self.chat.controller.expect_models()
@@ -200,7 +200,7 @@ class SpecchatApp(Program):
             self.run_worker(tools.use(layers.config.tools, before.offline))
         self.chat.controller.apply(layers.settings(before, self.layers))
         self._save_choices(layers)
-        self.use_theme(self.settings)
+        self.theme = self.settings.theme
         if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
             self.look_for_models()
 

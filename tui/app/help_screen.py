@@ -19,8 +19,8 @@ from tui.safe import safe
 from tui.text.token_styles import NAMES, Kind, styles
 from tui.widgets.dialog import Dialog
 
-UNUSED = ("Quit", "Keys", "Maximize", "Minimize")
-"""Commands of Textual that the app's keys cover, or that are useless here."""
+UNUSED = ("Quit", "Keys", "Maximize", "Minimize", "Screenshot")
+"""Commands of Textual that the app's keys or the terminal cover, or that are useless here."""
 _DISPLAY = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "slash": "/"}
 
 

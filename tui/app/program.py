@@ -9,7 +9,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from platformdirs import user_downloads_path
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.text import Text
@@ -24,12 +23,11 @@ from textual.widgets import Input, TextArea
 
 from assistant.request import AnyJob
 from assistant.service import EventStream
-from assistant.settings.settings import Settings
 from tui.app.signals import release_on_resume, signals_leave
 from tui.app.terminal_input import Burst
 from tui.app.textual_private import Palette, driver_of, keys_of, uncaught, use_paste_parser
 from tui.app.themes import legible
-from tui.safe import DEBUG, bug_report, one_line, safe
+from tui.safe import DEBUG, bug_report, safe
 from tui.settings.editor import edit_file
 
 if TYPE_CHECKING:  # imported when there is a job
@@ -129,11 +127,6 @@ class Program(App[None]):
         """Restore the signal handlers."""
         self._undo.close()
 
-    def use_theme(self, settings: Settings) -> None:
-        """Use the theme of the settings."""
-        if settings.theme in self.available_themes:
-            self.theme = settings.theme
-
     def warn_of_config(self, warnings: Iterable[str]) -> None:
         """Show warnings about `config.toml` or stored settings."""
         if text := "\n".join(warnings):
@@ -218,18 +211,6 @@ class Program(App[None]):
         """Return the colours of the theme, with enough contrast."""
         self.register_theme(legible(BUILTIN_THEMES[self.theme]))
         return super().get_css_variables()
-
-    def deliver_screenshot(
-        self, filename: str | None = None, path: str | None = None, time_format: str | None = None
-    ) -> None:
-        """Save a screenshot, and notify where it is or why there is none."""
-        downloads = user_downloads_path()
-        folder = path or str(downloads if downloads.is_dir() else Path.cwd())
-        try:
-            message = f"The screenshot is {self.save_screenshot(filename, folder, time_format)}"
-        except OSError as error:
-            message = f"No screenshot: {folder} cannot be written ({error.strerror})."
-        self.notify(one_line(message), timeout=10)
 
     def action_command_palette(self) -> None:
         """Show the palette."""

@@ -52,7 +52,7 @@ class InlineChat:
     """The settings, the session and the models of a chat, and the user's actions on them."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
-        self.settings, self._store = settings, store
+        self.settings, self.store = settings, store
         self.constraint: Constraint | None = None
         self.attachments: list[Attachment] = []
         """The attachments of the next question."""
@@ -87,7 +87,7 @@ class InlineChat:
         # cleared, tmux saves it in the scrollback.
         print(WELCOME, flush=True)
         self.apply(self.settings)
-        self.scrollback.note(self._store.warning or "")
+        self.scrollback.note(self.store.warning or "")
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: self._fail(context.get("exception")))
         with signals_leave(self._leave):  # also while it is closed: another signal changes nothing
@@ -160,18 +160,13 @@ class InlineChat:
                 await asyncio.to_thread(self.unsent.save)
 
     def _leave(self, number: int) -> None:
-        if self.busy and number == signal.SIGINT:
+        if number == signal.SIGINT and not self.session.idle:
             self.stop()
             return
         self._exit_code = 128 + number
         self.prompt.leave()
 
     # What the user does
-
-    @property
-    def busy(self) -> bool:
-        """Whether an answer or a tool call is under way."""
-        return not self.session.idle
 
     def stop(self) -> None:
         """Stop the answer or the tool call; queued questions go back into the prompt."""

@@ -14,7 +14,6 @@ from assistant.edit.answer_change import AnswerChange, answer_changes
 from assistant.request import Constraint, ConstraintKind
 from assistant.session.attachments import attachment_of, read
 from assistant.session.tool_loop import Decision
-from assistant.store.store import Store
 from assistant.store.values import StoredMessage
 from models.errors import SpecchatError, UsageError
 from models.files.places import expanded
@@ -45,9 +44,9 @@ class SlashCommands(Completer):
     Each method that begins with `do_` is a command; its docstring is its line in /help.
     """
 
-    def __init__(self, chat: InlineChat, store: Store) -> None:
-        self._chat, self._session, self._store = chat, chat.session, store
-        self._branch = chat.session.branch
+    def __init__(self, chat: InlineChat) -> None:
+        self._chat, self._store = chat, chat.store
+        self._session, self._branch = chat.session, chat.session.branch
         self._changes: list[AnswerChange] = []  # the first is shown, and waits for a reply
         self._undo: list[AnswerChange] = []  # changes that were written
         self._known: tuple[str, ...] = ()  # the files below the folder

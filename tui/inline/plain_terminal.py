@@ -33,7 +33,7 @@ class PlainTerminal:
             if self._is_over or not (text := typed_line()):
                 return
             self._enter(text.removesuffix("\n"))
-            while self._chat.busy and not self._is_over:
+            while not self._chat.session.idle and not self._is_over:
                 await asyncio.sleep(POLL_S)
 
     def leave(self) -> None:

@@ -23,11 +23,10 @@ def run(settings: Settings) -> int:
 
 async def _run(settings: Settings, store: Store) -> int:
     chat = InlineChat(settings, store)
-    commands = SlashCommands(chat, store)
+    commands = SlashCommands(chat)
     if not has_terminal():
         return await chat.run(PlainTerminal(chat, commands.enter))
-    prompts, vi = store.prompts(), is_vi(settings)
-    return await chat.run(InlineTerminal(chat, commands.enter, commands, prompts, vi))
+    return await chat.run(InlineTerminal(chat, commands, is_vi(settings)))
 
 
 def is_vi(settings: Settings) -> bool:

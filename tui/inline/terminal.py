@@ -5,13 +5,12 @@ import os
 import select
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import Completer
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
 from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import ANSI
@@ -24,6 +23,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from tui.inline.chat import InlineChat
+from tui.inline.commands import SlashCommands
 from tui.inline.plain_terminal import PROMPT, typed_line
 from tui.widgets.lines import MUTED
 
@@ -37,23 +37,11 @@ MENU = 6  # lines of completions
 class InlineTerminal:
     """Print finished text, draw unfinished lines above the prompt, and read lines.
 
-    Args:
-        chat: the chat that is shown.
-        enter: handles a line that was typed.
-        completer: completes commands and the names of files.
-        prompts: earlier prompts, the oldest first.
-        vi: whether the keys are those of vi, not of Emacs.
+    The keys are those of `vi`, or else of Emacs.
     """
 
-    def __init__(
-        self,
-        chat: InlineChat,
-        enter: Callable[[str], None],
-        completer: Completer,
-        prompts: Iterable[str],
-        vi: bool,
-    ) -> None:
-        self._chat, self._enter, self._scrollback = chat, enter, chat.scrollback
+    def __init__(self, chat: InlineChat, commands: SlashCommands, vi: bool) -> None:
+        self._chat, self._enter, self._scrollback = chat, commands.enter, chat.scrollback
         self._lines, self._columns = list[str](), 0  # drawn above the prompt, and at which width
         self._is_due = self._is_over = False
 
@@ -70,11 +58,11 @@ class InlineTerminal:
             lambda: ANSI("".join(f"{line}\n" for line in self._lines) + PROMPT),
             multiline=True,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
-            completer=completer,
+            completer=commands,
             complete_while_typing=Condition(completes),
             complete_in_thread=True,
             reserve_space_for_menu=MENU,
-            history=InMemoryHistory([*prompts]),
+            history=InMemoryHistory(chat.store.prompts()),
             key_bindings=self._keys(),
             prompt_continuation=" " * len(PROMPT),
             color_depth=_depth(),
@@ -87,7 +75,7 @@ class InlineTerminal:
         def accept(buffer: Buffer) -> bool:
             text = buffer.text
             buffer.reset(append_to_history=bool(text.strip()))
-            enter(text)
+            commands.enter(text)
             return True  # what it holds now stays
 
         buffer = self._session.default_buffer
@@ -191,7 +179,7 @@ class InlineTerminal:
 
     def _keys(self) -> KeyBindings:
         keys, chat = KeyBindings(), self._chat
-        busy, typing = Condition(lambda: chat.busy), has_focus(DEFAULT_BUFFER)
+        idle, typing = Condition(lambda: chat.session.idle), has_focus(DEFAULT_BUFFER)
 
         @keys.add("enter", filter=typing)
         def send(event: KeyPressEvent) -> None:
@@ -206,11 +194,11 @@ class InlineTerminal:
         def line_break(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
-        @keys.add("escape", filter=busy, eager=True)
+        @keys.add("escape", filter=~idle, eager=True)
         @keys.add("c-c", filter=typing)
         @keys.add("<sigint>")
         def stop(event: KeyPressEvent) -> None:
-            if chat.busy:
+            if not chat.session.idle:
                 chat.stop()
             elif not chat.unsent.question:
                 self.clear()

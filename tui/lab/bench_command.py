@@ -1,8 +1,8 @@
 """`specchat bench`: the gain of speculation with your pair, on your machine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -12,7 +12,6 @@ from assistant.settings.settings import Settings
 from assistant.system import System
 from tui.shell import options as usual
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path, dir_okay=False)
 SPEC = (
     "Systems to compare, separated by commas: ars, auto, sps[=K], or sources and K, as in "
@@ -33,7 +32,7 @@ def bench(context: click.Context) -> None:
     context.default_map = {str(context.invoked_subcommand): context.default_map}
 
 
-def measuring(command: Command) -> Command:
+def measuring(command: usual.Command) -> usual.Command:
     """Register a command of the group, with the shared options."""
     for option in (
         usual.shared,
@@ -51,7 +50,7 @@ def measuring(command: Command) -> Command:
     return command
 
 
-def comparing(command: Command) -> Command:
+def comparing(command: usual.Command) -> usual.Command:
     """Register a command that asks the questions in a file, or its own."""
     count = usual.NumberParameter(1, 100)
     repeats = click.option("--repeats", type=count, default=1, help="Ask everything N times.")

@@ -107,7 +107,7 @@ def _measured(
     questions: Sequence[BenchItem], setups: Mapping[str, EngineArgs], settings: Settings
 ) -> Iterator[Iterator[RunAnswer]]:
     """Yield the answers of each lockstep, showing the progress."""
-    console, started, printed_at = EngineConsole("starting", protocol=LAB), monotonic(), 0.0
+    console, started, printed_at = EngineConsole(LAB), monotonic(), 0.0
     with console.shown():
         for done, question in enumerate(questions):
             left_s = (monotonic() - started) / done * (len(questions) - done) if done else None

@@ -54,7 +54,7 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
     from assistant.lab.protocol import FALSE_ALARM, LAB, Check, Measuring, Prove
     from tui.shell.engine_console import EngineConsole, Stopped
 
-    console = EngineConsole("looking for the models", protocol=LAB)
+    console = EngineConsole(LAB)
     checks, proved, error = list[Check](), None, None
 
     def handle(event: "LabEvent") -> None:

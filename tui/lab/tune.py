@@ -38,7 +38,7 @@ def tune(as_json: bool, **options: Any) -> None:
     from assistant.lab.protocol import LAB, Measuring, Tune
     from tui.shell.engine_console import EngineConsole
 
-    console = EngineConsole("looking for the models", protocol=LAB)
+    console = EngineConsole(LAB)
 
     def handle(event: "LabEvent") -> None:
         if isinstance(event, Measuring):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from models import catalog, gguf, memory
 from models.catalog import GGUF
+from models.drafts import Pairing
 from models.errors import ModelMissing
 from models.files import checksum
 from models.files.locate import identify, resolve
@@ -204,9 +205,9 @@ class DraftFacts:
 
 def draft_facts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts]:
     """Return each model's verdict as a draft for a target, those that serve first."""
-    advice, verdicts, judged = inventory.advise(target), inventory.verdicts(target), []
+    advice, pairing, judged = inventory.advise(target), Pairing(target), list[DraftFacts]()
     for model in inventory.models:
-        verdict = verdicts[model.path]
+        verdict = pairing.judge(model)
         both = memory.of_pair(target, model, memory.CONTEXT) if verdict.serves else None
         needed = both.needed if both else None
         chosen = advice.reason if model is advice.draft else None

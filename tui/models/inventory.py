@@ -11,7 +11,7 @@ from assistant.events import Ready
 from assistant.settings.settings import Settings
 from models import machine, memory
 from models.catalog import FILES, GGUF, draft_for
-from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
+from models.drafts import DraftVerdict, best_draft, listed_draft
 from models.errors import SpecchatError
 from models.files.locate import identify
 from models.files.model_file import ModelFile
@@ -103,6 +103,7 @@ class ModelInventory:
         self._advice: dict[tuple[Path, int], Advice] = {}
         self._expectations: Expectations | None = None
         self.models: list[ModelFile] = []
+        """The files; one outside of all stores may be appended."""
         self.offline = settings.offline  # nothing may be fetched
 
     def scan(self) -> Iterator[ModelFile]:
@@ -131,11 +132,6 @@ class ModelInventory:
             with suppress(SpecchatError):  # it was removed since
                 yield identify(str(path), self.models)
 
-    def add(self, model: ModelFile) -> None:
-        """Add a file outside of all stores."""
-        self._advice.clear()
-        self.models.append(model)
-
     def target(self) -> ModelFile | None:
         """Return the model that is loaded as the target."""
         return next((model for model in self.models if self._role(model) == "target"), None)
@@ -149,11 +145,6 @@ class ModelInventory:
         role = _role(model, now, verdict)
         fit, expected = self.fit(model), self.expect(model)
         return ModelEntry(model, model.store, *role, fit, verdict, now, expected)
-
-    def verdicts(self, target: ModelFile) -> dict[Path, DraftVerdict]:
-        """Return the verdict on each file as a draft for a target."""
-        pairing = Pairing(target)
-        return {model.path: pairing.judge(model) for model in self.models}
 
     def advise(self, target: ModelFile) -> Advice:
         """Return which draft a target would get, and whether both fit."""

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from models import catalog, machine
+from models.drafts import Pairing
 from tui.formatting import MISSING, size
 from tui.models.inventory import PURPOSES, ModelEntry, ModelInventory
 from tui.safe import safe
@@ -125,8 +126,8 @@ class ModelList(OptionList):
         seen = [inventory.entry(model) for model in inventory.models]  # with expected speeds
         self.post_message(self.Seen([*seen, *listed]))
         target = inventory.target()
-        verdicts = inventory.verdicts(target) if target else {}
-        here = [inventory.entry(model, verdicts.get(model.path)) for model in inventory.models]
+        judge = Pairing(target).judge if target else lambda _: None
+        here = [inventory.entry(model, judge(model)) for model in inventory.models]
         self.post_message(self.Seen([*here, *listed], complete=True))
 
     @on(Seen)

@@ -229,7 +229,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         if isinstance(model, GGUF):
             self.pull((model,), then_use=False)
         else:
-            self.inventory.add(model)
+            self.inventory.models.append(model)
             self.list.add(self.inventory.entry(model))
 
     def _typed(self, text: str) -> ModelFile | GGUF:

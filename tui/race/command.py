@@ -3,7 +3,6 @@
 import json
 import sys
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -38,9 +37,6 @@ INTERRUPTED = 130
 def race(
     prompt: str | None,
     spec: str,
-    schema: Path | None,
-    regex: str | None,
-    grammar: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -55,9 +51,9 @@ def race(
 
     from tui.shell.ask_inputs import constraint_of
 
-    entries, constraint = parse(spec), constraint_of(schema, regex, grammar)
+    entries, constraint = parse(spec), constraint_of(options)
     at_terminal = has_terminal()
-    console = EngineConsole("looking for the models")
+    console = EngineConsole()
     with console.shown():
         race = line_up(entries, chosen, prompt, console.show_check)
         request = replace(race.request, constraint=constraint)

@@ -241,7 +241,7 @@ class RaceApp(Program):
 
     def on_mount(self) -> None:
         """Open the race."""
-        self.use_theme(self.settings)
+        self.theme = self.settings.theme
         self.push_screen(self.race, lambda _: self.exit())
 
     async def on_unmount(self) -> None:

@@ -64,9 +64,6 @@ def ask(
     about: tuple[Path, ...],
     chat: str | None,
     stop_strings: tuple[str, ...],
-    schema: Path | None,
-    regex: str | None,
-    grammar: Path | None,
     tools: str | None,
     folders: tuple[Path, ...],
     yes: bool,
@@ -107,14 +104,14 @@ def ask(
         raise UsageError("--folder and --yes go with --tools.")
     if separately and (chat or tools is not None or not files):
         raise UsageError("--each goes with --file, and without --chat and --tools.")
-    console, failures = EngineConsole("looking for the models"), list[str]()
+    console, failures = EngineConsole(), list[str]()
     with console.shown(starts=True):
         from tui.shell import ask_inputs
         from tui.shell.ask_session import AskSession
 
-        constraint = ask_inputs.constraint_of(schema, regex, grammar)
+        constraint = ask_inputs.constraint_of(options)
         groups = [(file,) for file in files] if separately else [files]
-        text = ask_inputs.question_of(prompt, schema, grammar)
+        text = ask_inputs.question_of(prompt)
         offered = ask_inputs.tools_of(tools, folders, chosen) if tools is not None else None
         request = replace(chosen.request(), stop_strings=stop_strings, constraint=constraint)
         with ask_inputs.continued_chat(chat, chosen) as (store, number):

@@ -1,11 +1,11 @@
 """The inputs of `specchat ask`: the question, its conversation, the constraint, the tools."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 from assistant.events import Ready
 from assistant.request import Constraint, ConstraintKind
@@ -78,34 +78,29 @@ def check_thinking(settings: Settings, ready: Ready) -> None:
         raise UsageError(f"{name} has no effort setting; leave --effort out.")
 
 
-def constraint_of(
-    schema: Path | None, regex: str | None, grammar: Path | None
-) -> Constraint | None:
+def constraint_of(options: Mapping[str, Any]) -> Constraint | None:
     """Return the constraint of the options, if any; two of them are a UsageError."""
-    options: dict[ConstraintKind, Path | str | None] = {
-        "schema": schema, "regex": regex, "grammar": grammar
-    }  # fmt: skip
-    chosen = [(kind, given) for kind, given in options.items() if given is not None]
+    kinds: tuple[ConstraintKind, ...] = get_args(ConstraintKind)
+    chosen = [(kind, options[kind]) for kind in kinds if options[kind] is not None]
     if len(chosen) > 1:
         raise UsageError(f"An answer has one form: --{chosen[0][0]} or --{chosen[1][0]}, not both.")
     for kind, given in chosen:
         if isinstance(given, str):
             return Constraint(kind, given)
         if given == STDIN:
-            return Constraint(kind, text_of(_piped() or b"", "Standard input"))
+            return Constraint(kind, text_of(_piped(), "Standard input"))
         return Constraint(kind, read(given, pipes=True).text)
     return None
 
 
-def _piped() -> bytes | None:
-    """Return piped input; None at a terminal or a closed standard input."""
-    return None if sys.stdin is None or sys.stdin.isatty() else read_piped()
+def _piped() -> bytes:
+    """Return piped input: nothing at a terminal or a closed standard input."""
+    return b"" if sys.stdin is None or sys.stdin.isatty() else read_piped()
 
 
-def question_of(prompt: str | None, schema: Path | None, grammar: Path | None) -> str:
-    """Return the prompt with standard input, unless the schema or grammar is read from there."""
-    piped = None if STDIN in (schema, grammar) else _piped()
-    parts = [prompt or "", text_of(piped, "Standard input") if piped else ""]
+def question_of(prompt: str | None) -> str:
+    """Return the prompt with standard input, which is empty once a form was read from it."""
+    parts = [prompt or "", text_of(_piped(), "Standard input")]
     return "\n\n".join(part for part in parts if part.strip())
 
 

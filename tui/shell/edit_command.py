@@ -66,7 +66,7 @@ def edit(
     if forces and interactive:
         raise UsageError("--force goes with --yes or --diff; here, y writes whatever it lost.")
     chosen = settings(options)
-    console, passed = EngineConsole("looking for the models"), True
+    console, passed = EngineConsole(), True
     with console.shown(starts=True):
         from tui.shell.edit_session import EditSession, rewrites
 

@@ -44,8 +44,8 @@ class EngineConsole:
     The engine is a separate process: a crash of llama.cpp does not end this one.
     """
 
-    def __init__(self, doing: str, protocol: Protocol = CHAT) -> None:
-        self._doing, self._measures = doing, protocol is not CHAT
+    def __init__(self, protocol: Protocol = CHAT) -> None:
+        self._measures = protocol is not CHAT
         self.interrupted = False
         """Whether Ctrl-C was pressed while `stoppable` was set."""
         self.stoppable = False
@@ -77,8 +77,8 @@ class EngineConsole:
 
     @cached_property
     def _status(self) -> "Status":
-        # A faster spinner would disturb measurements.
-        return self.console.status(self._doing, refresh_per_second=2 if self._measures else 12.5)
+        rate = 2 if self._measures else 12.5  # a faster spinner would disturb measurements
+        return self.console.status("looking for the models", refresh_per_second=rate)
 
     @contextmanager
     def shown(self, starts: bool = False) -> Iterator[None]:

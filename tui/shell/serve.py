@@ -93,7 +93,7 @@ def serve(
     """
     chosen, address, token = settings(options), _address(host), _token(token_file)
     generated = None if token or is_local(address) else secrets.token_urlsafe(24)
-    console = EngineConsole("looking for the models")
+    console = EngineConsole()
     with _bound(address, port) as listening, console.shown():
         setup, no_draft = chosen.setup(console.show_check)
         # Stored conversations are private: they must not be proposed to clients either.

@@ -46,7 +46,8 @@ def test_a_file_that_one_engine_cannot_run_goes_to_the_other_with_the_reason():
 def test_an_engine_that_reads_a_file_in_small_batches_is_measured_so(tmp_path):
     """ik_llama.cpp does: its kernels for 32 and more tokens of Q4_1 weights are wrong."""
     path = tiny.write(tmp_path / "m.gguf", weights=GGMLQuantizationType.Q4_1)
-    slow, fast = (engine_trial.run(name, path, 0, 1, CancelFlag()) for name in ("ik", "llama"))
+    setup = EngineArgs(path, threads=1)
+    slow, fast = (engine_trial.run(name, setup, CancelFlag()) for name in ("ik", "llama"))
     assert max(slow.seconds) == 31
     assert max(fast.seconds) == 32
 
@@ -75,11 +76,11 @@ def test_an_engine_that_dies_of_a_file_ends_only_its_trial(tmp_path, setup):
     path = tmp_path / "no.gguf"
     path.write_bytes(b"GGUF")
     with pytest.raises(ModelError, match=r"ik_llama.cpp cannot run no.gguf: .*no\.gguf"):
-        engine_trial.run("ik", path, None, 1, CancelFlag())
+        engine_trial.run("ik", EngineArgs(path), CancelFlag())
 
 
 def test_a_trial_is_stopped_immediately(setup):
     flag = CancelFlag()
     flag.raise_()
     with pytest.raises(Cancelled):
-        engine_trial.run("llama", setup.target, None, 1, flag)
+        engine_trial.run("llama", setup, flag)

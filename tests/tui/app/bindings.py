@@ -2,30 +2,23 @@
 
 import importlib
 from collections.abc import Iterator
-from pkgutil import iter_modules
 
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-PACKAGES = (
-    "app", "chat.conversation", "chat", "chat.prompt", "models", "race", "settings", "widgets"
-)  # fmt: skip
-"""The packages with screens and widgets that have keys."""
+from tests import ROOT
 
 
 def all_bindings() -> dict[str, Binding]:
     """Return every binding that has a name, of all screens and widgets."""
-    bindings = (binding for owner in _owners() for binding in vars(owner)["BINDINGS"])
+    for path in (ROOT / "tui").rglob("*.py"):
+        importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    owners = (kind for kind in _below(DOMNode) if kind.__module__.startswith("tui."))
+    bindings = (binding for owner in owners for binding in vars(owner).get("BINDINGS", ()))
     return {binding.id: binding for binding in bindings if binding.id}
 
 
-def _owners() -> Iterator[type[DOMNode]]:
-    """Yield the classes that have keys; modules of commands have none."""
-    for name in PACKAGES:
-        package = importlib.import_module(f"tui.{name}")
-        for module in iter_modules(package.__path__, f"{package.__name__}."):
-            if not module.name.endswith("command"):
-                for value in vars(importlib.import_module(module.name)).values():
-                    own = isinstance(value, type) and value.__module__ == module.name
-                    if own and issubclass(value, DOMNode) and vars(value).get("BINDINGS"):
-                        yield value
+def _below(kind: type[DOMNode]) -> Iterator[type[DOMNode]]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _below(subclass)

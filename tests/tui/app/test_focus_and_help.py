@@ -107,7 +107,7 @@ async def test_the_palette_offers_each_thing_once_in_words_and_help_begins_with_
         titles = [command.title for command in commands]
         assert len(set(titles)) == len(titles)
         assert {"Quit · Exit", "Theme", "New conversation, clear screen"} <= set(titles)
-        assert not {"Keys", "Maximize"} & set(titles)
+        assert not {"Keys", "Maximize", "Screenshot"} & set(titles)
         assert {c.help for c in commands if c.title.startswith("New ")} == {"Ctrl+N"}
         await chat.pilot.press("f1")
         await chat.until(lambda: chat.app.screen.query("#keys"))
@@ -197,18 +197,6 @@ async def test_no_text_has_the_colour_of_its_ground(pair: Pair) -> None:
                         ground = style.bgcolor if style and segment.text.strip() else None
                         if style and ground and not ground.is_default:
                             assert style.color != ground, (theme, segment.text)
-
-
-async def test_a_screenshot_says_where_it_is_or_why_there_is_none(
-    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for folder, expected in ((tmp_path / "none", str(tmp_path)), (Path("/proc"), "No screenshot")):
-        monkeypatch.setattr("tui.app.program.user_downloads_path", lambda: folder)  # noqa: B023
-        async with open_chat(*pair) as chat:
-            chat.app.deliver_screenshot()
-            await chat.until(lambda: any(expected in text for text in chat.notices))  # noqa: B023
-    assert len([*tmp_path.glob("*.svg")]) == 1
 
 
 @pytest.mark.parametrize("size", [(80, 24), WIDE])

@@ -58,20 +58,20 @@ async def test_conversations_are_listed_with_their_dates() -> None:
     ask(store, store.create("A chat"), None, "The question")
     chat = InlineChat(Settings(), store)
     chat.prompt = Mock()
-    SlashCommands(chat, store).enter("/chats")
+    SlashCommands(chat).enter("/chats")
     (row,) = store.summaries()
     shown = chat.scrollback.finished()
     assert f"{when(row.updated)}  A chat" in shown
     assert "There are more" not in shown
     for number in range(20):
         store.create(f"Chat {number}")
-    SlashCommands(chat, store).enter("/chats")
+    SlashCommands(chat).enter("/chats")
     assert "There are more than 20; /chats WORDS finds others." in chat.scrollback.finished()
 
 
 async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without() -> None:
     chat = InlineChat(Settings(), Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
+    chat.prompt, commands = Mock(), SlashCommands(chat)
     written = list[str]()
     for line in ("Yes ", "", "n", "What about this?", "/help"):
         commands._changes = [change := Mock(file=Mock(path=Path(__file__)))]
@@ -88,7 +88,7 @@ async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_a
 
 async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
     chat = InlineChat(Settings(), Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat, Store(None))
+    chat.prompt, commands = Mock(), SlashCommands(chat)
     commands._changes = [change := Mock(), following := Mock(hunks=(), warnings=())]
     change.write.side_effect, following.file.path = UsageError("It has changed."), "b.py"
     commands.enter("y")
@@ -99,8 +99,8 @@ async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
 
 
 async def test_another_conversation_has_no_figures_of_the_last_one() -> None:
-    chat = InlineChat(Settings(), store := Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat, store)
+    chat = InlineChat(Settings(), Store(None))
+    chat.prompt, commands = Mock(), SlashCommands(chat)
     chat.scrollback.show(Decoded((), (), 0, 70, FIRST))
     assert chat.scrollback.status.last is not None
     commands.enter("/new")

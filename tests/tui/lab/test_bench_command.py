@@ -18,12 +18,9 @@ from tui.lab.bench_session import _setups
 GREEDY = ("--temperature", "0", "--threads", "1", "--ctx", "2048")
 
 
-@pytest.fixture(scope="module")
-def pair(tmp_path_factory) -> tuple[object, ...]:
-    folder = tmp_path_factory.mktemp("pair")
-    target = tiny.write(folder / "target.gguf", seed=0, stops=False, n_ctx=2048)
-    draft = tiny.write(folder / "draft.gguf", seed=1, like=0, noise=0.4, stops=False, n_ctx=2048)
-    return ("--target", target, "--draft", draft)
+@pytest.fixture
+def pair(endless: Path, draft: Path) -> tuple[object, ...]:
+    return ("--target", endless, "--draft", draft)
 
 
 @pytest.fixture
@@ -128,26 +125,6 @@ def test_a_run_that_is_interrupted_shows_what_was_done(pair, asked: Path) -> Non
     assert code == 130
     assert "Cut short" in err
     assert [line for line in out.splitlines() if line in ("rivers", "hills")] == ["rivers"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "complaint"),
-    [
-        (("prompts", "--systems", "fast"), 2, "is not a system"),
-        (("prompts", "none.jsonl"), 2, "cannot be read"),
-        (("sweep", "--lookaheads", "1,x"), 2, "not a list of lookaheads"),
-        (("sweep", "--lookaheads", "40"), 2, "1 to 31"),
-        (("prompts", "--json", "/no/such/folder/x.json"), 4, "no folder"),
-        (("prompts", "--draft", "none", "--systems", "model=3"), 3, "needs a draft"),
-    ],
-)
-def test_an_impossible_benchmark_is_refused_with_a_reason(pair, arguments, code, complaint) -> None:
-    given = arguments if "--draft" not in arguments else (*arguments, *pair[:2])
-    models = (*pair, *GREEDY) if given is arguments else GREEDY
-    found, out, err = run("bench", *given, *models)
-    assert (found, out) == (code, "")
-    assert complaint in err
-    assert "Traceback" not in err
 
 
 def test_a_system_whose_own_target_has_no_draft_says_why(bare_machine: Path) -> None:

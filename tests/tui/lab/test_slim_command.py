@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 from functools import partial
 
 import pytest
@@ -14,7 +13,7 @@ from models.files.locate import identify
 from models.files.stores import discover
 from models.mapping import SAMPLE
 from tests import tiny
-from tests.patience import WAIT_S
+from tests.patience import WAIT_S, until
 from tests.tui.shell.program import endless, invoke, started
 from tui.models.command import models
 
@@ -103,8 +102,7 @@ def test_interrupt_keeps_nothing_and_ends_with_130(here):
     with started(
         "models", "slim", *pair, first=endless("models.slim.slim_draft", "read_layout")
     ) as program:
-        while not list(here.glob(".slim-*")) and program.poll() is None:
-            time.sleep(0.01)
+        until(lambda: list(here.glob(".slim-*")) or program.poll() is not None)
         program.send_signal(signal.SIGINT)
         _, stderr = program.communicate(timeout=WAIT_S)
     assert program.returncode == 130, stderr

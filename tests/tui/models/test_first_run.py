@@ -1,6 +1,5 @@
 """The first start on a machine without a model, and the choice of one."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from assistant.settings.settings import SettingSource
 from models import machine
 from models.machine import MemoryBytes
 from models.progress import Progress
+from tests import tiny
 from tests.tui.chat.chat_driver import Chat, open_chat
 from tui.models.downloads import figures
 from tui.models.model_list import FIRST
@@ -30,10 +30,9 @@ def lines(screen: ModelsScreen) -> list[str]:
 
 
 @pytest.fixture
-def mine(bare_machine: Path, target: Path) -> Path:
+def mine(bare_machine: Path) -> Path:
     """The only model of a machine."""
-    (bare_machine / "models").mkdir()
-    return Path(shutil.copy(target, bare_machine / "models" / "mine.gguf"))
+    return tiny.write(bare_machine / "models" / "mine.gguf", stops=False)
 
 
 async def test_without_a_model_the_default_pair_is_offered_not_fetched(

@@ -289,11 +289,8 @@ async def test_a_download_whose_file_is_gone_again_ends_no_program(hub: Hub) -> 
 
 def trickle(handler: Handler) -> None:
     """Send half of the file and then a byte now and then, until the other end has enough."""
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(handler.hub.size))
-    handler.end_headers()
     half = handler.hub.size // 2
-    handler.wfile.write(handler.hub.data[:half])
+    handler.send_file(stop_after=half)
     for at in range(half, handler.hub.size - 1):
         handler.wfile.write(handler.hub.data[at : at + 1])
         handler.wfile.flush()

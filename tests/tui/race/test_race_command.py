@@ -27,7 +27,7 @@ def test_scoreboard_goes_to_standard_output_without_colour(target: Path, draft: 
 
 
 def test_progress_says_what_the_lanes_wait_for(monkeypatch) -> None:
-    console, shown = EngineConsole(""), list[str]()
+    console, shown = EngineConsole(), list[str]()
     monkeypatch.setattr(console, "show_progress", shown.append)
     lane = LaneEvent(1, 0.1, Prefilled("target", 256, 1024))
     over = LaneEvent(1, 0.2, Prepared(9, 0, 0))

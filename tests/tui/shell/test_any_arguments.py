@@ -2,9 +2,7 @@
 
 import os
 import re
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests import tiny
-from tui.app.signals import ending
-from tui.shell import cli
+from tests.tui.shell.program import run
 
 CODES = {0, 2, 3, 4, 5}
 EXAMPLES = int(os.environ.get("SPECCHAT_ARGUMENTS", "150"))
@@ -52,45 +49,20 @@ ARGUMENTS = st.tuples(
 COLOURS = re.compile("\x1b\\[[0-9;]*m")
 
 
-@pytest.fixture(scope="module")
-def home(tmp_path_factory) -> Iterator[Path]:
-    """A user's home and working folder, with no network in reach."""
-    folder = tmp_path_factory.mktemp("person")
-    os.mkfifo(folder / "pipe.gguf")
-    (folder / "bad.gguf").write_bytes(b"<html>")
-    tiny.write(folder / "model.gguf", stops=False)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("HOME", "SPECCHAT_HOME", "SPECCHAT_MODELS", "HF_HOME", "XDG_CONFIG_HOME"):
-            patch.setenv(name, str(folder / name.lower()))
-        for name in ("HF_HUB_CACHE", "XDG_DATA_HOME", "XDG_CACHE_HOME", "SPECCHAT_DEBUG"):
-            patch.delenv(name, raising=False)
-        patch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-        patch.setenv("PIP_NO_INDEX", "1")
-        patch.setenv("PIP_CONFIG_FILE", "/dev/null")
-        patch.setenv("EDITOR", "true")
-        patch.chdir(folder)
-        # who waits for what a pipe brings, as may be, has an end to it
-        writer = subprocess.Popen(["sh", "-c", "while : > pipe.gguf; do :; done"], cwd=folder)
-        yield folder
+@pytest.fixture
+def folder(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A user's working folder."""
+    monkeypatch.chdir(bare_machine)
+    monkeypatch.setenv("EDITOR", "true")
+    # As on a terminal.
+    monkeypatch.setattr("click.utils.should_strip_ansi", lambda *_: False)
+    os.mkfifo("pipe.gguf")
+    Path("bad.gguf").write_bytes(b"<html>")
+    tiny.write(Path("model.gguf"), stops=False)
+    # who waits for what a pipe brings, as may be, has an end to it
+    with subprocess.Popen(["sh", "-c", "while : > pipe.gguf; do :; done"]) as writer:
+        yield
         writer.kill()
-        writer.wait()
-
-
-def run(arguments: list[str]) -> int:
-    """Run the command line in this process, with an empty standard input; return its exit code."""
-    handlers = {number: signal.getsignal(number) for number in ending()}
-    with pytest.MonkeyPatch.context() as patch, open(os.devnull) as nothing:
-        patch.setattr(sys, "argv", ["specchat", *arguments])
-        patch.setattr(sys, "stdin", nothing)
-        patch.setattr("click.utils.should_strip_ansi", lambda *_: False)  # as on a terminal
-        try:
-            cli.main()
-        except SystemExit as end:
-            return int(end.code or 0)
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-    return 0
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -107,12 +79,11 @@ def run(arguments: list[str]) -> int:
 @example(arguments=["models", "check", "\udcff.gguf"])
 @example(arguments=["--no-such\x1b[2J-option"])
 @example(arguments=["chats", "show", "99999999999999999999"])
-def test_any_arguments_end_in_an_exit_code_and_never_in_a_bug(home, capfd, arguments):
-    capfd.readouterr()
-    code = run(arguments)
-    out, err = capfd.readouterr()
-    assert code in CODES, (code, err)
-    assert "Traceback" not in out + err
-    assert "bug in specchat" not in out + err
-    assert "\x1b" not in COLOURS.sub("", err + out)
-    assert code == 0 or (out + err).strip()
+def test_any_arguments_end_in_an_exit_code_and_never_in_a_bug(folder, capfd, arguments):
+    code, *printed = run(*arguments)
+    shown = "".join([*printed, *capfd.readouterr()])  # of other processes, too
+    assert code in CODES, (code, shown)
+    assert "Traceback" not in shown
+    assert "bug in specchat" not in shown
+    assert "\x1b" not in COLOURS.sub("", shown)
+    assert code == 0 or shown.strip()

@@ -172,12 +172,3 @@ def test_an_answer_without_guesses_does_not_load_the_usual_draft(target, draft, 
         assert code == 0
         has_draft = loads.mock_calls[-1].args[0].draft is not None
         assert has_draft == (json.loads(out)["draft"] is not None) == (mode == "sps")
-
-
-@pytest.mark.parametrize(
-    ("options", "count"), [((), 0), (("--chat", "new"), 1), (("--tools", "files"), 1)]
-)
-def test_it_needs_files_and_holds_no_conversation(target, files, options, count):
-    code, _, err = ask_each(target, files[:count], "What?", *options)
-    assert code == 2
-    assert "--each goes with --file" in err

@@ -110,10 +110,3 @@ def test_a_long_file_is_asked_by_its_passages(ask, tmp_path, monkeypatch) -> Non
     done = ask(*files, "-f", "d.txt")  # which nothing makes fit
     assert "d.txt does not fit into the context: asked by its passages." in done.stderr
     assert "reads all of it" not in done.stderr
-
-
-@pytest.mark.parametrize("name", ["nowhere", "notes/air.md"])
-def test_a_path_that_is_no_folder_is_refused(ask, name: str) -> None:
-    done = ask("--about", name)
-    assert done.exit_code == 2
-    assert name in done.stderr

@@ -3,24 +3,20 @@
 import pytest
 
 from tests.models.files.stores import ollama_model
-from tests.scripts import ended
+from tests.sources import light
 from tests.tui.shell.program import run
 
 
-def complete(*words: str, heavy: tuple[str, ...] = ()) -> list[str]:
-    leave = f"sys.exit(sorted({set(heavy)!r} & set(sys.modules)) or None)" if heavy else ""
-    program = (
-        "import sys\nfrom tui.shell.cli import main\n"
-        f"try: main()\nexcept SystemExit: {leave or 'pass'}"
-    )
-    done = ended(
-        program,
-        _SPECCHAT_COMPLETE="bash_complete",
-        COMP_WORDS=" ".join(words),
-        COMP_CWORD=str(len(words) - 1),
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return [line.split(",", 1)[1] for line in done.stdout.splitlines() if line]
+def asked(*words: str) -> dict[str, str]:
+    """Return the variables by which a shell asks what completes the last word."""
+    typed = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    return {"_SPECCHAT_COMPLETE": "bash_complete", **typed}
+
+
+def complete(*words: str) -> list[str]:
+    code, out, err = run(env=asked(*words))
+    assert (code, err) == (0, "")
+    return [line.split(",", 1)[1] for line in out.splitlines()]
 
 
 @pytest.fixture
@@ -42,9 +38,10 @@ def test_an_unknown_shell_is_refused():
     assert run(env={"_SPECCHAT_COMPLETE": "tcsh_source"})[0] == 1
 
 
-def test_commands_are_completed_without_importing_them():
-    heavy = ("llama_cpp", "numpy", "textual", "huggingface_hub", "tui.settings.command")
-    assert complete("specchat", "con", heavy=heavy) == ["config"]
+def test_commands_are_completed_without_importing_them(monkeypatch):
+    for name, value in asked("specchat", "con").items():
+        monkeypatch.setenv(name, value)
+    assert light(without=frozenset({"tui.settings.command"})) == "plain,config\n"
 
 
 def test_options_and_their_words_are_completed():

@@ -16,7 +16,6 @@ from rich.text import Text
 
 from assistant.events import Stop
 from models.errors import StorageError
-from tests import tiny
 from tests.scripted_engine import Script
 from tests.tui.shell.program import ENDLESS, run, run_until, use_script
 from tui.shell import edit_command, engine_console
@@ -502,12 +501,11 @@ def test_wrong_input_is_refused_before_anybody_waits(tmp_path, arguments, why):
     assert sys.executable not in err
 
 
-def test_ctrl_c_stops_and_leaves_the_file(tmp_path):
+def test_ctrl_c_stops_and_leaves_the_file(endless, tmp_path):
     """In the midst of an answer, which without an end would go on."""
-    target = tiny.write(tmp_path / "target.gguf", seed=0, stops=False, n_ctx=30_000)
     path = tmp_path / "file.txt"
     path.write_text(OLD)
-    few = ("--target", target, "--draft", "none", *ENDLESS, "--max-tokens", "29000")
+    few = ("--target", endless, "--draft", "none", *ENDLESS, "--max-tokens", "29000")
     code, _, err = run_until("answering", "edit", *few, "--yes", path, "x", first=TOLD)
     assert code == 130
     assert "Stopped" in err

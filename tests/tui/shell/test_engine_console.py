@@ -15,7 +15,7 @@ from assistant.process.wire import Protocol
 from assistant.request import AnyJob
 from assistant.service import EventStream
 from models.errors import Cancelled, ContextFull
-from tests.scripts import printed
+from tests.scripts import ended
 from tui.shell.engine_console import EngineConsole, Stopped
 
 DONE = Compared(())
@@ -48,7 +48,7 @@ class Engine:
 @pytest.fixture
 def console(monkeypatch: pytest.MonkeyPatch) -> EngineConsole:
     monkeypatch.setattr("tui.shell.engine_console.EngineProcess", Engine)
-    return EngineConsole("waiting", protocol=LAB)
+    return EngineConsole(LAB)
 
 
 def at_work(console: EngineConsole, end: LabEvent | None = None) -> Engine:
@@ -144,7 +144,7 @@ def test_connections_that_have_to_wait_are_reported_once(
     assert capfd.readouterr().err.count("have to wait: Too many open files.") == 1
 
 
-def test_ctrl_z_while_the_console_writes_is_no_error() -> None:
+def test_ctrl_z_gives_the_cursor_back_and_is_no_error_while_the_console_writes() -> None:
     """The signal is handled within the write of a buffer, which no other write may enter."""
     script = """
 import io, os, signal, sys
@@ -163,9 +163,10 @@ os.setsid()  # in a session of its own it is not stopped
 os.environ["TERM"] = "xterm"
 sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted()), write_through=True)
 sys.stdin.isatty = lambda: True
-console = EngineConsole("waiting")
+console = EngineConsole()
 with handled({signal.SIGTSTP: console._pause}):
     console.console.show_cursor(False)
 print("written")
 """
-    assert printed(script) == "written\n"
+    done = ended(script)
+    assert (done.stdout, done.stderr) == ("written\n", "\x1b[?25h")

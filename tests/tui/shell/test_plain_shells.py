@@ -64,18 +64,6 @@ def test_an_answer_goes_on_and_an_error_has_its_code_where_notes_cannot_be_writt
         assert (done.returncode, bool(done.stdout)) == (code, code == 0)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["config", "show"], ["ask", "hi"]], ids=str)
-def test_output_that_is_closed_is_an_error(arguments, target):
-    if arguments[0] == "ask":
-        arguments = [*arguments, "--target", str(target), "--draft", "none", "--max-tokens", "5"]
-    done = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "tui", *arguments],
-        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    assert done.returncode == 4
-    assert "Standard output cannot be written (closed)" in done.stderr
-
-
 def test_a_filter_of_an_editor_writes_nothing_on_the_screen_of_the_editor(target):
     screen, slave = pty.openpty()
     known = ("--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
