@@ -18,7 +18,7 @@ from assistant.tools.folders import Folders
 from models.errors import StorageError
 from tests import ROOT
 from tests.assistant.passages.indexes import indexed, names, updated, with_worker
-from tests.assistant.passages.papers import docx, pdf, zipped
+from tests.assistant.passages.papers import pdf, zipped
 from tests.patience import until
 
 SLOW = "<script>" * 60_000
@@ -41,31 +41,6 @@ def odd(index):
     start = f"{index.folder}/"
     assert all(each.startswith(start) for each in index.state.skipped)
     return dict(each.removeprefix(start).split(" ", 1) for each in index.state.skipped)
-
-
-def test_each_kind_of_file_is_found_at_its_place(folder, cache):
-    (folder / "a.txt").write_text("\n\nThe zebra grazes.\n")
-    (folder / "b.md").write_text("# Beasts\n\nThe giraffe eats.\n")
-    (folder / "c.py").write_text("\ndef feed_elephant():\n    pass\n")
-    (folder / "d.html").write_text(
-        "<html><script>var hyena</script>\n<style>\n.x {}\n</style>\n<h1>Zoo</h1>\n"
-        "<p>The <b>lion</b> &amp; its cub\nsleep.</p>"
-    )
-    (folder / "e.pdf").write_bytes(pdf("The crocodile swims.", "The ostrich runs."))
-    (folder / "f.docx").write_bytes(docx("# Birds\nThe pelican fishes."))
-    (folder / "g.txt").write_bytes("Der Löwe brüllt; the caracal.".encode("utf-16"))
-    (folder / "h.txt").write_bytes("The okapi rests in the café.".encode("latin-1"))
-    index = indexed(folder, cache)
-    for question, name, first, last in [
-        ("zebra", "a.txt", 3, 3), ("giraffe", "b.md", 1, 3), ("elephant", "c.py", 2, 3),
-        ("lion", "d.html", 5, 7), ("crocodile", "e.pdf", 1, 2), ("pelican", "f.docx", 1, 2),
-        ("caracal", "g.txt", 1, 1), ("okapi café", "h.txt", 1, 1),
-    ]:  # fmt: skip
-        (found,) = index.find(question).passages
-        assert (found.path, found.first, found.last) == (folder / name, first, last)
-    assert index.find("lion").passages[0].text == "# Zoo\nThe lion & its cub\nsleep."
-    assert index.find("hyena").passages == []
-    assert index.state == (8, (), 0, True)
 
 
 async def test_only_what_has_changed_is_read_and_what_is_gone_is_not_found(folder, cache):
