@@ -216,22 +216,23 @@ async def test_a_file_that_crashes_its_reader_is_named_until_it_changes(folder, 
     assert "b.pdf.txt" in names(index, "zebra")
 
 
-@pytest.mark.parametrize("limit", ["CPU_S = 1", "PATIENCE_S = 1"])
-async def test_a_file_that_takes_too_long_is_named(folder, cache, monkeypatch, limit):
-    with_worker(monkeypatch, f"worker.{limit}")
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("worker.CPU_S = 1", "takes too long to read."),
+        ("worker.PATIENCE_S = 1", "takes too long to read."),
+        ("file_lines.READERS['.html'] = lambda data: data * 10**10", "is malformed: ."),
+    ],
+)
+async def test_a_file_that_takes_too_long_or_too_much_memory_is_named(
+    folder, cache, monkeypatch, code, why
+):
+    with_worker(monkeypatch, code)
     (folder / "slow.html").write_text(SLOW)
     (folder / "z.txt").write_text("zebra")
     await updated(folder, cache)
-    assert odd(FolderIndex(folder, cache)) == {"slow.html": "takes too long to read."}
+    assert odd(FolderIndex(folder, cache)) == {"slow.html": why}
     assert names(FolderIndex(folder, cache), "zebra") == ["z.txt"]
-
-
-async def test_a_file_that_takes_too_much_memory_is_named(folder, cache, monkeypatch):
-    takes = "file_lines.lines = lambda data, kind, real=file_lines.lines: real(data * 10**10, kind)"
-    with_worker(monkeypatch, takes)
-    (folder / "a.txt").write_text("zebra" * 100)
-    await updated(folder, cache)
-    assert list(odd(FolderIndex(folder, cache))) == ["a.txt"]
 
 
 def workers():
@@ -297,16 +298,16 @@ async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
     assert index.state.is_current
 
 
-async def test_an_index_whose_folder_cannot_be_made_is_said_so(folder, cache):
-    cache.parent.write_text("a file")
-    with pytest.raises(StorageError, match=r"cannot be written to .*cache"):
-        await updated(folder, cache)
-
-
-async def test_an_index_that_cannot_be_written_is_said_so(folder, cache):
-    (folder / "a.txt").write_text("zebra")
-    index_file.index_path(folder, cache).mkdir(parents=True)
-    with pytest.raises(StorageError, match=r"cannot be written.*not a regular file"):
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda path: path.parent.parent.write_text("a file"), "cannot be written to .*cache"),
+        (lambda path: path.mkdir(parents=True), "cannot be written.*not a regular file"),
+    ],
+)
+async def test_an_index_that_cannot_be_written_is_said_so(folder, cache, spoil, why):
+    spoil(index_file.index_path(folder, cache))
+    with pytest.raises(StorageError, match=why):
         await updated(folder, cache)
 
 
