@@ -46,7 +46,7 @@ def texts(data, kind):
          ["# Title", "# One", "| a | b |", "|---|---|", "| 1 | two words |", "End"]),
         (docx("| all of it |\n| is layout |"), ".docx", ["all of it", "is layout"]),
         ("<table><tr><td>a\n<td>layout</table>", ".html", ["a", "layout"]),
-        ("<script>var a</script>\n<style>\n.x {}</style><b>a</b> &amp; b<!-- <p>c</p>\n-->", ".html",
+        ("<script>var a</script>\n<style>\n.x {}</style>a &amp; b<!-- <p>c</p>\n-->", ".html",
          ["a & b"]),
         ("<h1>Top</h1>x<table><tr><th>a<th>b<tr>\n<td>1\n<td>2</table>y", ".html",
          ["# Top", "x", "| a | b", "|---|---", "| 1 | 2", "y"]),

@@ -223,6 +223,7 @@ async def test_a_file_that_crashes_its_reader_is_named_until_it_changes(folder, 
         ("worker.PATIENCE_S = 1", "takes too long to read."),
         ("file_lines.READERS['.html'] = lambda data: data * 10**10", "is malformed: ."),
     ],
+    ids=["processor", "clock", "memory"],
 )
 async def test_a_file_that_takes_too_long_or_too_much_memory_is_named(
     folder, cache, monkeypatch, code, why
@@ -304,6 +305,7 @@ async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
         (lambda path: path.parent.parent.write_text("a file"), "cannot be written to .*cache"),
         (lambda path: path.mkdir(parents=True), "cannot be written.*not a regular file"),
     ],
+    ids=["folder", "file"],
 )
 async def test_an_index_that_cannot_be_written_is_said_so(folder, cache, spoil, why):
     spoil(index_file.index_path(folder, cache))
