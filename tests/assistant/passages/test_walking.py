@@ -59,19 +59,8 @@ LINES = (
     *("*", "!*", "**", "!**", "***", "*.x", "!a.x", "!b.x", "a", "!a", "a/", "/a", "a/b", "!a/b"),
     *("**/b", "b/**", "!b/**", "!*/", "*/", "a/*", "!a/b/", "/*", "!/a/", "#c", "\\#a", "\\!a"),
     *("a\\ ", " a", "a\\", "[ab]", "[!a]", "[a-", "\\", "*/b", "!**/a.x", "a**b", "/**/a", "?"),
-    *(
-        "a[!x]b",
-        "*[^b]*.x",
-        "[!]a]b",
-        "b[!a-c]/a",
-        "//a",
-        "a//b",
-        "a/**/b",
-        "!a/**/b.x",
-        "**/a/**",
-        "a/**/",
-        "\ufeffa",
-    ),
+    *("//a", "a//b", "a/**/b", "!a/**/b.x", "**/a/**", "a/**/", "\ufeffa"),
+    *("a[!x]b", "*[^b]*.x", "[!]a]b", "b[!a-c]/a"),
 )
 FOLDER = st.tuples(st.sets(st.sampled_from(NAMES)), st.lists(st.sampled_from(LINES), max_size=4))
 TREE = st.dictionaries(st.lists(st.sampled_from(NAMES), max_size=3).map("/".join), FOLDER)
