@@ -60,7 +60,7 @@ def test_a_character_that_the_encoding_lacks_is_refused():
         file.encoded("été → hiver")
 
 
-def test_a_file_is_replaced_in_one_step_with_its_mode_and_behind_its_link(tmp_path):
+def test_a_file_is_replaced_in_one_step_with_its_mode_and_where_its_link_leads(tmp_path):
     real, link = tmp_path / "real.sh", tmp_path / "link.sh"
     real.write_text("old\n")
     real.chmod(0o750)
