@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from assistant.passages import index_file, vocabulary, words
 from assistant.passages.splitting import Passage
-from assistant.passages.vocabulary import INFLECTED
 from assistant.passages.words import COMPOUNDING
 from assistant.streamed_text import UNSPACED
 
@@ -22,8 +21,8 @@ EARLIER, BEFORE = (0.4, 0.25, 0.15), 12
 """The weight of a word of an earlier question, the latest first, relative to one of the question
 itself; and how many words of each are searched for."""
 ANSWERED = 0.1  # the weight of a name or a number of an earlier answer
-PART, RELATIVE, RESEMBLING = 0.8, 0.75, 0.75
-"""The weights of a match as part of a compound, with another ending, and by similar spelling."""
+PART, RESEMBLING = 0.8, 0.75
+"""The weights of a match as part of a compound, and by similar spelling."""
 RESEMBLED = 8  # the most words without a match that are searched for by similar spelling
 KNOWN, RELATED = 0.35, 0.5
 """The share of the question, by the weights of its words, that the best passage must have for the
@@ -98,7 +97,7 @@ class _Query:
         terms = [self._counted(own), *others]
         known = [term for term in terms if term.n_passages]
         if not any(term.factor > PART / 2 for term in known) and len(self.instead) < RESEMBLED:
-            near = self._vocabulary.resembling(word, own)
+            near = self._vocabulary.resembling(word)
             resembling = self._counted({*near}, RESEMBLING)
             if resembling.n_passages:
                 known = [resembling]
@@ -109,19 +108,14 @@ class _Query:
     def _others(
         self, word: str, own: frozenset[str], question_terms: AbstractSet[str]
     ) -> Iterator[tuple[AbstractSet[str], float]]:
-        """Yield substitutes for a word with their weights: compounds, parts, other endings."""
+        """Yield substitutes for a word with their weights: compounds, parts, and longer names."""
         known, plain = self._vocabulary, words.terms(word, "")
-        is_new = not own & known.words.keys()
         if compounding := self._spoken & COMPOUNDING:
             short = {re.sub("e(?=[lnr]$)", "", stem) for stem in own}  # varsel, varslet
             compounds = (known.compounds(stem, question_terms) for stem in own | short)
             yield set().union(*compounds) - own, PART
             yield from ((part, PART / 2) for part in known.parts(word, compounding))
-        if is_new and self._spoken & INFLECTED:
-            yield set().union(*(known.beginning(stem, 3) for stem in own)), RELATIVE
-        if not all(map(words.has_stems, self._spoken)):
-            yield known.beginning(plain, 5) - own, RELATIVE
-        if is_new and len(plain) > vocabulary.PART:
+        if not own & known.words.keys() and len(plain) > vocabulary.PART:
             yield known.containing(plain), PART
 
     def weigh(self, word: _Word, shares: dict[int, float], scores: dict[int, float]) -> float:

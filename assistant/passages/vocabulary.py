@@ -11,9 +11,6 @@ from pathlib import Path
 
 from assistant.passages import index_file, words
 
-INFLECTED = {"czech", "finnish", "hungarian", "estonian", "lithuanian", "polish", "russian",
-             "serbian", "turkish", "basque", "armenian"}  # fmt: skip
-"""Languages whose stems change, so that their words are also searched by their beginnings."""
 LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")  # letters that link the parts of a compound
 PART, SHORT = 4, 3  # the fewest letters of a part of a compound, and of a part that is a word
 MAX_TERMS = 40  # the most terms that a word is searched as
@@ -66,28 +63,18 @@ class Vocabulary:
         stems = {words.terms(part, language) for part in parts for language in languages}
         return frozenset(stem for stem in stems if len(stem) >= SHORT and stem in self.words)
 
-    def beginning(self, word: str, rest: int) -> set[str]:
-        """Return the terms that begin most like a word; at most `rest` letters of each differ."""
-        for length in range(len(word), max(PART, len(word) - rest, len(word) // 2) - 1, -1):
-            terms = self._containing("\n" + word[:length])
-            if similar := {term for term in islice(terms, MAX_TERMS) if len(term) <= length + rest}:
-                return similar
-        return set()
-
-    def resembling(self, word: str, stems: Iterable[str]) -> dict[str, str]:
-        """Return the terms, with their words, that are spelled most like a word or its stems.
+    def resembling(self, word: str) -> dict[str, str]:
+        """Return the terms, with their words, that are spelled most like a word.
 
         Short words have too many neighbours: of five letters one may differ, of eight two.
         """
         if len(word) <= PART or not word.isalpha():
             return {}
         few, letters, candidates = 1 + (len(word) >= 8), {*word}, list[tuple[int, str]]()
-        stems = [stem for stem in stems if len(stem) > 5 and few > 1]
         length = f"{len(word) - few - 2},{len(word) + few}"
         for own, term in re.findall(f"\n([{word[:2]}][^ \n]{{{length}}}) (.+)", self._spelled):
             if len(letters.symmetric_difference(own)) <= 2 * few:
-                of_stems = (distance(term, stem) for stem in stems if len(term) > 5)
-                candidates.append((min(distance(own, word), *of_stems, few + 1), term))
+                candidates.append((distance(own, word), term))
         nearest = min(candidates, default=(0, ""))[0]
         fit = [term for far, term in candidates if far <= few and far == nearest]
         return {term: self.words[term] for term in fit[:MAX_TERMS]}
