@@ -101,7 +101,7 @@ class _Query:
             resembling = self._counted({*near}, RESEMBLING)
             if resembling.n_passages:
                 known = [resembling]
-                self.instead[word] = " or ".join(sorted({*near.values()})[:2])
+                self.instead[word] = next(iter(near.values()))
         factor = PART / 2 if not known and re.match(UNSPACED, word) else 1.0  # 租多 is of two words
         return _Word(max((term.n_passages for term in known), default=0), factor, known)
 

@@ -1,10 +1,10 @@
-"""The words of a folder, searched by their parts, their beginnings and similar spelling."""
+"""The words of a folder, searched by their parts and by similar spelling."""
 
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import closing
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -13,6 +13,7 @@ from assistant.passages import index_file, words
 
 LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")  # letters that link the parts of a compound
 PART, SHORT = 4, 3  # the fewest letters of a part of a compound, and of a part that is a word
+ALIKE = 0.8  # the share of the letters of two words that they must have in common, in order
 MAX_TERMS = 40  # the most terms that a word is searched as
 
 
@@ -23,7 +24,6 @@ class Vocabulary:
         """Take pairs of a term and a word."""
         self.words = dict(rows)
         self._text = "\n".join(["", *self.words, ""])
-        self._spelled = "".join(f"\n{word} {term}" for term, word in self.words.items())
 
     def compounds(self, part: str, question_terms: AbstractSet[str]) -> set[str]:
         """Return the compounds that begin or end with a part, which is at least four letters.
@@ -64,20 +64,15 @@ class Vocabulary:
         return frozenset(stem for stem in stems if len(stem) >= SHORT and stem in self.words)
 
     def resembling(self, word: str) -> dict[str, str]:
-        """Return the terms, with their words, that are spelled most like a word.
+        """Return the terms, with the word that is spelled most like this one.
 
-        Short words have too many neighbours: of five letters one may differ, of eight two.
+        Short words have too many neighbours. One of five letters may differ, two of ten.
         """
         if len(word) <= PART or not word.isalpha():
             return {}
-        few, letters, candidates = 1 + (len(word) >= 8), {*word}, list[tuple[int, str]]()
-        length = f"{len(word) - few - 2},{len(word) + few}"
-        for own, term in re.findall(f"\n([{word[:2]}][^ \n]{{{length}}}) (.+)", self._spelled):
-            if len(letters.symmetric_difference(own)) <= 2 * few:
-                candidates.append((distance(own, word), term))
-        nearest = min(candidates, default=(0, ""))[0]
-        fit = [term for far, term in candidates if far <= few and far == nearest]
-        return {term: self.words[term] for term in fit[:MAX_TERMS]}
+        candidates = {own for own in self.words.values() if own[:2] == word[:2]}
+        near = get_close_matches(word, candidates, 1, ALIKE)
+        return {term: own for term, own in self.words.items() if own in near}
 
     def _containing(self, part: str) -> Iterator[str]:
         at = self._text.find(part)
@@ -85,23 +80,6 @@ class Vocabulary:
             last = self._text.index("\n", at + 1)
             yield self._text[self._text.rfind("\n", 0, at + 1) + 1 : last]
             at = self._text.find(part, last)
-
-
-def distance(one: str, other: str) -> int:
-    """Return how many letters differ, are exchanged with the next one, added or missing.
-
-    After the first one, each added or missing letter counts twice: two are seldom forgotten.
-    """
-    before = row = list(range(len(other) + 1))
-    for i, letter in enumerate(one):
-        earlier, before, row = before, row, [i + 1]
-        for j, same in enumerate(other):
-            row.append(min(before[j] + (letter != same), before[j + 1] + 1, row[j] + 1))
-            if i and j and letter == other[j - 1] and same == one[i - 1]:
-                row[-1] = min(row[-1], earlier[j - 1] + 1)
-        if min(row) > 2:  # it only grows
-            break
-    return row[-1] + max(abs(len(one) - len(other)) - 1, 0)
 
 
 def of(sql: sqlite3.Connection) -> Vocabulary:
