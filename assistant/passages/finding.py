@@ -20,7 +20,6 @@ added from the rarest on; one that would exceed the limit is left out. This boun
 EARLIER, BEFORE = (0.4, 0.25, 0.15), 12
 """The weight of a word of an earlier question, the latest first, relative to one of the question
 itself; and how many words of each are searched for."""
-ANSWERED = 0.1  # the weight of a name or a number of an earlier answer
 PAIR = 0.4  # the weight of a pair of characters without a match
 RESEMBLED = 8  # the most words without a match that are searched for by similar spelling
 KNOWN, RELATED = 0.35, 0.5
@@ -151,7 +150,6 @@ def find(
     folder: Path,
     question: str,
     before: Sequence[str],
-    answers: Sequence[str],
     limit: int,
 ) -> Hits:
     """Return the passages that fit a question; the arguments are those of `FolderIndex.find`."""
@@ -160,7 +158,6 @@ def find(
     with_subject = (text for text in before if words.query_terms(text, ()))
     for factor, text in zip(EARLIER, with_subject, strict=False):
         earlier += query.earlier(text, factor, subject)
-    earlier += query.earlier(words.names(" ".join(answers)), ANSWERED, subject)
     if not asked_words:  # And why?
         asked_words = [word._replace(factor=word.factor / EARLIER[0]) for word in earlier]
         earlier = []
