@@ -11,7 +11,6 @@ from pathlib import Path
 
 from assistant.passages import index_file, words
 
-LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")  # letters that link the parts of a compound
 PART, SHORT = 4, 3  # the fewest letters of a part of a compound, and of a part that is a word
 ALIKE = 0.8  # the share of the letters of two words that they must have in common, in order
 MAX_TERMS = 40  # the most terms that a word is searched as
@@ -35,8 +34,7 @@ class Vocabulary:
         def is_part(rest: str) -> bool:
             if len(rest) >= PART and (len(part) > PART or f"\n{rest[:5]}" in self._text):
                 return True
-            bare = {rest.removeprefix(link).removesuffix(end) for link in LINKS for end in LINKS}
-            return any(len(stem) >= SHORT and stem in question_terms for stem in bare)
+            return len(rest) >= SHORT and rest in question_terms
 
         ends = [(term, *term.split(part, 1)) for term in self._containing(part) if term != part]
         fit = (term for term, first, last in ends if not (first and last) and is_part(first + last))
@@ -48,19 +46,17 @@ class Vocabulary:
 
     def parts(self, word: str, languages: Iterable[str]) -> list[frozenset[str]]:
         """Return the terms of the two parts of a compound, or of the one that is known."""
-        pairs = []
-        for cut in range(PART, len(word) - SHORT + 1):
-            bare = [word[:cut].removesuffix(link) for link in LINKS]
-            first = self._known_terms((part for part in bare if len(part) >= PART), languages)
-            pairs.append((first, self._known_terms([word[cut:]], languages)))
+        cuts = range(PART, len(word) - SHORT + 1)
+        halves = ((word[:cut], word[cut:]) for cut in cuts)  # the stem of Arbeits is that of Arbeit
+        pairs = [tuple(self._known_terms(half, languages) for half in both) for both in halves]
         both = [pair for pair in pairs if all(pair)]
         if both:
             return [*both[len(both) // 2]]
         known = [terms for pair in pairs for terms in pair if terms]
         return [max(known, key=lambda terms: max(map(len, terms)), default=frozenset())]
 
-    def _known_terms(self, parts: Iterable[str], languages: Iterable[str]) -> frozenset[str]:
-        stems = {words.terms(part, language) for part in parts for language in languages}
+    def _known_terms(self, part: str, languages: Iterable[str]) -> frozenset[str]:
+        stems = {words.terms(part, language) for language in languages}
         return frozenset(stem for stem in stems if len(stem) >= SHORT and stem in self.words)
 
     def resembling(self, word: str) -> dict[str, str]:
