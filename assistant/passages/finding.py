@@ -84,7 +84,7 @@ class _Query:
         return _Word(n_passages, factor, query if n_passages else "")
 
     def _word(self, word: str, own: frozenset[str], question_terms: AbstractSet[str]) -> _Word:
-        counted = self._counted(own.union(*self._others(word, own, question_terms)))
+        counted = self._counted(own | self._substitutes(word, own, question_terms))
         if not counted.query and len(self.instead) < RESEMBLED:
             near = self._vocabulary.resembling(word)
             counted = self._counted({*near})
@@ -94,28 +94,28 @@ class _Query:
             return counted._replace(factor=PAIR)
         return counted
 
-    def _others(
+    def _substitutes(
         self, word: str, own: frozenset[str], question_terms: AbstractSet[str]
-    ) -> Iterator[AbstractSet[str]]:
-        """Yield substitutes for a word: compounds, parts, and longer names."""
-        known, plain = self._vocabulary, words.terms(word, "")
+    ) -> AbstractSet[str]:
+        """Return the terms of compounds with a word, of its parts, and of longer names."""
+        known, plain, terms = self._vocabulary, words.terms(word, ""), set[str]()
         if compounding := self._spoken & COMPOUNDING:
             short = {re.sub("e(?=[lnr]$)", "", stem) for stem in own}  # varsel, varslet
             compounds = (known.compounds(stem, question_terms) for stem in own | short)
-            yield set().union(*compounds)
-            yield from known.parts(word, compounding)
+            terms = known.parts(word, compounding).union(*compounds)
         if not own & known.words.keys() and len(plain) > vocabulary.PART:
-            yield known.containing(plain)
+            terms |= known.containing(plain)
+        return terms
 
     def weigh(self, word: _Word, shares: dict[int, float], scores: dict[int, float]) -> float:
         """Add a word to the shares and, as BM25, to the scores of passages; return its weight."""
         frequency = max(word.n_passages, 1)  # an unknown word has the weight of a rare one
-        weight = word.factor * math.log(1 + (self._count - frequency + 0.5) / (frequency + 0.5))
-        own = max(1e-6, math.log((self._count - word.n_passages + 0.5) / (word.n_passages + 0.5)))
+        odds = (self._count - frequency + 0.5) / (frequency + 0.5)
+        weight, of_fts5 = word.factor * math.log(1 + odds), max(1e-6, math.log(odds))
         find = "SELECT rowid, rank FROM words WHERE words MATCH ?"
         for id_, rank in self._sql.execute(find, (word.query,)) if word.query else ():
             shares[id_] += weight  # rank includes FTS5's own weight, near 0 for frequent terms
-            scores[id_] -= weight * rank / own
+            scores[id_] -= weight * rank / of_fts5
         return weight
 
     def named(self, question: str) -> dict[int, float]:

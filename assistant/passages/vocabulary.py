@@ -44,20 +44,20 @@ class Vocabulary:
         """Return the terms that contain a part, such as a name without its first word."""
         return set(islice(self._containing(part), MAX_TERMS))
 
-    def parts(self, word: str, languages: Iterable[str]) -> list[frozenset[str]]:
+    def parts(self, word: str, languages: Iterable[str]) -> set[str]:
         """Return the terms of the two parts of a compound, or of the one that is known."""
         cuts = range(PART, len(word) - SHORT + 1)
         halves = ((word[:cut], word[cut:]) for cut in cuts)  # the stem of Arbeits is that of Arbeit
         pairs = [tuple(self._known_terms(half, languages) for half in both) for both in halves]
         both = [pair for pair in pairs if all(pair)]
         if both:
-            return [*both[len(both) // 2]]
+            return set().union(*both[len(both) // 2])
         known = [terms for pair in pairs for terms in pair if terms]
-        return [max(known, key=lambda terms: max(map(len, terms)), default=frozenset())]
+        return max(known, key=lambda terms: max(map(len, terms)), default=set())
 
-    def _known_terms(self, part: str, languages: Iterable[str]) -> frozenset[str]:
+    def _known_terms(self, part: str, languages: Iterable[str]) -> set[str]:
         stems = {words.terms(part, language) for language in languages}
-        return frozenset(stem for stem in stems if len(stem) >= SHORT and stem in self.words)
+        return {stem for stem in stems if len(stem) >= SHORT and stem in self.words}
 
     def resembling(self, word: str) -> dict[str, str]:
         """Return the terms, with the word that is spelled most like this one.
