@@ -49,16 +49,21 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> li
     return hunks
 
 
-def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the indices, in both versions, of lines that are the same or that changed in place."""
+def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, int, int, int]]:
+    """Yield how to turn one version into another, as `SequenceMatcher` does, all lines in order."""
     above = _same(old, new)
     below = _same(old[above:][::-1], new[above:][::-1])
     middles = old[above : len(old) - below], new[above : len(new) - below]
-    yield from zip(range(above), range(above), strict=True)
-    for _, a, a_end, b, b_end in SequenceMatcher(None, *middles, autojunk=False).get_opcodes():
-        for i, j in zip(range(a, a_end), range(b, b_end), strict=False):
-            yield above + i, above + j
-    yield from ((len(old) - rest, len(new) - rest) for rest in range(below, 0, -1))
+    yield "equal", 0, above, 0, above
+    for tag, a, a_end, b, b_end in SequenceMatcher(None, *middles, autojunk=False).get_opcodes():
+        yield tag, above + a, above + a_end, above + b, above + b_end
+    yield "equal", len(old) - below, len(old), len(new) - below, len(new)
+
+
+def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the indices, in both versions, of lines that are the same or that changed in place."""
+    for _, a, a_end, b, b_end in opcodes(old, new):
+        yield from zip(range(a, a_end), range(b, b_end), strict=False)
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> int:

@@ -2,14 +2,10 @@
 
 import os
 import shlex
-import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
-
-import msgspec
 
 from assistant.edit import text_file
 from assistant.edit.comparison import patch
@@ -19,39 +15,29 @@ from models.files import disk
 from models.files.places import data_dir
 
 MAX_VERSIONS = 200  # the oldest one is removed first
-LEFT_S = 86_400  # after which a pending version must have been left by a killed program
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """The content of a file before an edit, and the digest of the content after it."""
-
-    before: bytes
-    after: str  # the sha256
+DIGITS = 32  # of a digest in a name
 
 
 def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
     """Replace a file; save the content `before`, if given, so that it can be restored.
 
-    The version that an earlier edit saved stays until the file is replaced. StorageError if it has
-    changed meanwhile, or the file or its version cannot be written.
+    The version that an earlier edit saved stays until the file is replaced: each belongs to the
+    content after its edit. StorageError if the file has changed meanwhile, or it or its version
+    cannot be written.
     """
     if before is None or file.missing:
         text_file.replace(file.path, None if file.missing else file.data, new)
         return
     text_file.check_writable(file.path)
-    stored = _stored_path(file.path)
-    pending = stored.with_suffix(f".{token_hex(8)}")
-    _save(file.path, pending, Version(before, _digest(new)))
+    version = _save(file.path, before, new)
     try:
         text_file.replace(file.path, file.data, new)
     except StorageError:
         with suppress(OSError):  # a disk that may not be written keeps it
-            pending.unlink()
+            version.unlink()
         raise
-    with suppress(OSError):  # it is found under the other name, too
-        pending.replace(stored)
-        _remove_oldest(stored.parent)
+    with suppress(OSError):  # it is the version of what the file is now in any case
+        _remove_others(version)
 
 
 def undo(path: Path) -> None:
@@ -60,15 +46,15 @@ def undo(path: Path) -> None:
     UsageError if no version is saved, or the file has changed since.
     """
     now = text_file.read(path)
-    version = _last(path, now.data)
-    if now.data == version.before:
+    before, is_last = _before(path, now.data)
+    if now.data == before:
         raise UsageError(f"{path} is already as it was before the last edit.")
-    if _digest(now.data) != version.after:
+    if not is_last:
         raise UsageError(
             f"{path} has changed since its last edit, so it stays as it is. "
             f"See what it was: {undo_command(path)} --diff"
         )
-    write(now, version.before, now.data)
+    write(now, before, now.data)
 
 
 def restore(file: text_file.TextFile, edited: bytes, saves: bool) -> str:
@@ -82,7 +68,7 @@ def restore(file: text_file.TextFile, edited: bytes, saves: bool) -> str:
         return f"As before: {path}."
     if not os.path.lexists(path):
         if saves:
-            _save(path, _stored_path(path), Version(edited, _digest(file.data)))
+            _save(path, edited, file.data)
         with raising(StorageError, f"{path} cannot be made again"), path.open("xb") as new:
             new.write(file.data)
         return f"{path} was removed since it was written. It is there again, as before."
@@ -110,44 +96,50 @@ def undo_command(path: Path) -> str:
 def undo_patch(path: Path) -> bytes:
     """Return the patch that undoes the last edit of a file; UsageError if no version is saved."""
     now = text_file.read(path).data
-    return patch(path, now, _last(path, now).before)
+    return patch(path, now, _before(path, now)[0])
 
 
-def _last(path: Path, now: bytes) -> Version:
-    """Return the version before the last edit; `now` is the present content.
+def _before(path: Path, now: bytes) -> tuple[bytes, bool]:
+    """Return the content before the edit that led to `now`, and whether there was one.
 
-    A killed program may have left further versions, of edits that were done or not.
+    Otherwise the content is that before another edit; UsageError if there was none.
     """
-    stored, versions = _stored_path(path), list[Version]()
-    with raising(StorageError, f"{stored.parent} cannot be read"):
-        paths = sorted(stored.parent.glob(f"{stored.name}*"))
-    for version_path in paths:
-        with suppress(OSError, msgspec.MsgspecError), disk.open_regular(version_path) as saved:
-            versions.append(msgspec.msgpack.decode(saved.read(), type=Version))
-    if not versions:
-        raise UsageError(f"No earlier version of {path} is kept: specchat has not edited it.")
-    return next((version for version in versions if version.after == _digest(now)), versions[0])
+    version = _version_path(path, now)
+    with raising(StorageError, f"{version.parent} cannot be read"):
+        others = _others(version)
+    for saved in (version, *others):
+        with suppress(OSError), disk.open_regular(saved) as file:
+            return file.read(), saved == version
+    raise UsageError(f"No earlier version of {path} is kept: specchat has not edited it.")
 
 
-def _save(path: Path, pending: Path, version: Version) -> None:
-    what = f"The old version of {path} cannot be kept in {pending.parent}"
+def _save(path: Path, before: bytes, after: bytes) -> Path:
+    version = _version_path(path, after)
+    what = f"The old version of {path} cannot be kept in {version.parent}"
     with raising(StorageError, what, " Nothing was written. With --no-save none is kept."):
-        disk.check_ours(_stored_path(path))
-        disk.write_private(pending, msgspec.msgpack.encode(version))
+        disk.write_private(version, before)
+    return version
 
 
-def _remove_oldest(folder: Path) -> None:
-    """Remove the oldest versions, and files that killed programs left half written."""
-    times = {path: path.stat().st_mtime for path in folder.iterdir()}
-    saved = sorted((path for path in times if not path.suffix), key=times.__getitem__)
-    left = [path for path in times if path.suffix and time.time() - times[path] > LEFT_S]
-    for path in (*saved[:-MAX_VERSIONS], *left):
+def _remove_others(version: Path) -> None:
+    """Remove other versions of a file, and the oldest ones of all files."""
+    for other in _others(version):
+        disk.check_ours(other)
+        other.unlink()
+    saved = sorted(version.parent.iterdir(), key=lambda path: path.stat().st_mtime)
+    for path in saved[:-MAX_VERSIONS]:
         path.unlink(missing_ok=True)
 
 
-def _stored_path(path: Path) -> Path:
-    return data_dir() / "edits" / _digest(os.fsencode(path.resolve()))[:32]
+def _others(version: Path) -> list[Path]:
+    """Return other versions of the same file, which an earlier edit or a killed one has left."""
+    return sorted({*version.parent.glob(f"{version.stem}.{'?' * DIGITS}")} - {version})
+
+
+def _version_path(path: Path, after: bytes) -> Path:
+    """Return where the content of a file before an edit is kept that made it `after`."""
+    return data_dir() / "edits" / f"{_digest(os.fsencode(path.resolve()))}.{_digest(after)}"
 
 
 def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()
+    return sha256(data).hexdigest()[:DIGITS]

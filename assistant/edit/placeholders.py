@@ -2,9 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Container, Mapping, Sequence, Set
+from functools import lru_cache
 from pathlib import Path
+
+from assistant.edit.comparison import opcodes
 
 # Signs of comments that need a blank after them; without one, they may begin code.
 SPACED = r"(?:\#+|--+|;+|%+|'|::|!|\.\.|(?i:rem|dnl)\b)(?=\s)"
@@ -30,15 +32,34 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     A comment is a placeholder if it alone replaces several lines of code. Typical words or an
     ellipsis make a line a placeholder also if it replaces one line or is beside changed lines.
     """
-    versions = Versions(old, new)
-    known, written = Counter(old), Counter(new)
-    for index, line in enumerate(versions.new):
-        kind = _kind(line) if written[new[index]] > known[new[index]] else ""
-        if kind and (lost := versions.replaced(index, kind)):
-            first, last = lost[0] + 1, lost[-1] + 1
-            lines = f"lines {first} to {last} are" if last > first else f"line {first} is"
-            return f"{lines} replaced by “{line[:60]}”"
+    before, after = ([line.strip() for line in lines] for lines in (old, new))
+    gone, written = Counter(before) - Counter(after), Counter(new) - Counter(old)
+    comments = _comments(before)
+    for tag, a, a_end, b, b_end in opcodes(before, after):
+        marks = [after[j] for j in range(b, b_end) if new[j] in written and _kind(after[j])]
+        for mark in marks if tag == "replace" else []:
+            lost = {i: before[i] for i in range(a, a_end) if before[i] in gone}
+            if replaced := _replaced(mark, lost, after[b:b_end], comments):
+                first, last = replaced[0] + 1, replaced[-1] + 1
+                lines = f"lines {first} to {last} are" if last > first else f"line {first} is"
+                return f"{lines} replaced by “{mark[:60]}”"
     return ""
+
+
+def _replaced(
+    mark: str, lost: Mapping[int, str], new: Sequence[str], comments: Container[int]
+) -> list[int]:
+    """Return the indices of the lost lines that a mark replaces, and not the new ones beside it."""
+    kind, lost = _kind(mark), {i: line for i, line in lost.items() if _has_words(line)}
+    others = [line for line in new if _has_words(line) and not _kind(line)]
+    code = [i for i in lost if i not in comments]
+    if any(_are_similar(mark, lost[i]) for i in lost if i in comments):
+        return []  # it is a reworded comment
+    if kind == "comment":  # new code may be what it describes
+        return [*lost] if not others and len(code) >= MIN_LINES else []
+    fresh = [line for line in others if not any(_are_similar(line, lost[i]) for i in lost)]
+    left = [i for i in lost if not any(_are_similar(lost[i], line) for line in others)]
+    return left if len(left) > 2 * len(fresh) + (kind == "inline") else []
 
 
 def _kind(line: str) -> str:
@@ -55,66 +76,16 @@ def _kind(line: str) -> str:
     return "comment" if is_comment and len(line) <= 80 and not DELETION.search(line) else ""
 
 
-class Versions:
-    """The lines of two versions without their indentation."""
+def _are_similar(line: str, other: str) -> bool:
+    """Return whether two lines have at least half of their words in common."""
+    one, two = _words(line), _words(other)
+    both = len(one & two)
+    return both > 0 and 3 * both >= len(one) + len(two)
 
-    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
-        self.old, self.new = ([line.strip() for line in lines] for lines in (old, new))
-        before, after = Counter(self.old), Counter(self.new)
-        self._lost = before - after
-        self._once = {line for line, count in before.items() if count == after[line] == 1}
-        self._words = {line: {*re.findall(r"\w+", line)} for line in before | after}
-        self._comments = _comments(self.old)
-        self._anchors = [*self._in_both()]
 
-    def replaced(self, index: int, kind: str) -> list[int]:
-        """Return the indices of the old lines that a new line of a kind replaces."""
-        before, after = (-1, -1), (len(self.old), len(self.new))
-        i, j = next((pair for pair in reversed(self._anchors) if pair[1] < index), before)
-        i_end, j_end = next((pair for pair in self._anchors if pair[1] > index), after)
-        limit = 0 if kind == "comment" else (i_end - i) // 2
-        i, fresh = self._nearest(range(i + 1, i_end), range(index - 1, j, -1), limit, i)
-        below = range(i_end - 1, i, -1)
-        i_end, more = self._nearest(below, range(index + 1, j_end), limit, i_end)
-        fresh += more
-        if kind == "comment" and fresh:
-            return []  # there is new code that it may describe
-        between = range(i + 1, i_end)
-        lost = [k for k in between if _has_words(self.old[k]) and self.old[k] in self._lost]
-        comments = [k for k in lost if k in self._comments]
-        if any(self._are_similar(self.new[index], self.old[k]) for k in comments):
-            return []  # it is a reworded comment
-        if kind == "comment":
-            return lost if len(lost) - len(comments) >= MIN_LINES else []
-        return lost if len(lost) > 2 * fresh + (kind == "inline") else []
-
-    def _in_both(self) -> Iterator[tuple[int, int]]:
-        """Yield in order the indices of lines that both versions have exactly once."""
-        a, b = (
-            [i for i, line in enumerate(lines) if line in self._once and _has_words(line)]
-            for lines in (self.old, self.new)
-        )
-        common = ([self.old[i] for i in a], [self.new[j] for j in b])
-        for block in SequenceMatcher(None, *common, autojunk=False).get_matching_blocks():
-            yield from zip(a[block.a :][: block.size], b[block.b :][: block.size], strict=True)
-
-    def _nearest(self, old: range, new: range, limit: int, otherwise: int) -> tuple[int, int]:
-        """Return the first old line that is similar to the nearest new one, and how many before it
-        are similar to none; `otherwise` if there are more than `limit`.
-        """
-        fresh = 0
-        for line in (self.new[j] for j in new if _has_words(self.new[j])):
-            akin = next((i for i in old if self._are_similar(line, self.old[i])), None)
-            fresh += akin is None and not _kind(line)
-            if akin is not None or fresh > limit:
-                return otherwise if akin is None else akin, fresh
-        return otherwise, fresh
-
-    def _are_similar(self, line: str, other: str) -> bool:
-        """Return whether two lines have at least half of their words in common."""
-        one, two = self._words[line], self._words[other]
-        both = len(one & two)
-        return both > 0 and 3 * both >= len(one) + len(two)
+@lru_cache(10_000)
+def _words(line: str) -> Set[str]:
+    return {*re.findall(r"\w+", line)}
 
 
 def _has_words(line: str) -> bool:

@@ -4,18 +4,15 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby, pairwise
-from operator import attrgetter
 from pathlib import Path
 
-from assistant.edit.comparison import compare
+from assistant.edit.comparison import opcodes
 from assistant.edit.outline import Outline, outline
 
 WISHES = Path(__file__).with_name("wishes.txt").read_text("utf-8").split("\n\n")
 REMOVES, RESHAPES, SHORTENS, RENAMES, ADDS, RECORDS, TEXT_ONLY = (
     re.compile(words, re.VERBOSE) for words in WISHES
 )
-SIGN = attrgetter("sign")
 CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")
 """The beginning of a line that is neither a comment nor only brackets."""
 NEEDS_IMPORT = {  # what means nothing without an import, where others may stand in other files
@@ -97,21 +94,16 @@ def lines_left_out(
     begins = re.compile(r".*\w") if suffix in PROSE else CODE
     before, after = (text.rstrip("\n").split("\n") for text in (old, new))
     gone = Counter(map(str.strip, before)) - Counter(map(str.strip, after))
-    for hunk in compare(before, after):
-        runs = [(sign, [line.text for line in run]) for sign, run in groupby(hunk.lines, SIGN)]
-        number = hunk.start
-        for (sign, lines), (following, texts) in pairwise([*runs, (" ", [])]):
-            added = texts if following == "+" else []
-            words = {*re.findall(r"\w+", " ".join(added))}
-            lost = [
-                at for at, line in enumerate(map(str.strip, lines), number)
-                if begins.match(line) and line in gone and _is_mostly_new(line, words)
-            ]  # fmt: skip
-            is_first, number = number == 1, number + len(lines) * (sign != "+")
-            is_cut = not added and (is_first or number - 1 in (end, len(before)))
-            is_many = len(lost) > max(MANY, 4 * len(added))
-            if sign == "-" and len(lost) > 2 and (adds or is_cut or is_many):
-                yield lost[0], lost[-1]
+    for tag, a, a_end, b, b_end in opcodes(before, after):
+        words = {*re.findall(r"\w+", " ".join(after[b:b_end]))}
+        lost = [
+            number for number, line in enumerate(map(str.strip, before[a:a_end]), a + 1)
+            if begins.match(line) and line in gone and _is_mostly_new(line, words)
+        ]  # fmt: skip
+        is_cut = b == b_end and (a == 0 or a_end in (end, len(before)))
+        is_many = len(lost) > max(MANY, 4 * (b_end - b))
+        if tag != "equal" and len(lost) > 2 and (adds or is_cut or is_many):
+            yield lost[0], lost[-1]
 
 
 def _is_mostly_new(line: str, words: set[str]) -> bool:

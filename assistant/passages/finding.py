@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from assistant.passages import index_file, vocabulary, words
 from assistant.passages.splitting import Passage
-from assistant.passages.vocabulary import INFLECTED
 from assistant.passages.words import COMPOUNDING
 from assistant.streamed_text import UNSPACED
 
@@ -21,9 +20,7 @@ added from the rarest on; one that would exceed the limit is left out. This boun
 EARLIER, BEFORE = (0.4, 0.25, 0.15), 12
 """The weight of a word of an earlier question, the latest first, relative to one of the question
 itself; and how many words of each are searched for."""
-ANSWERED = 0.1  # the weight of a name or a number of an earlier answer
-PART, RELATIVE, RESEMBLING = 0.8, 0.75, 0.75
-"""The weights of a match as part of a compound, with another ending, and by similar spelling."""
+PAIR = 0.4  # the weight of a pair of characters without a match
 RESEMBLED = 8  # the most words without a match that are searched for by similar spelling
 KNOWN, RELATED = 0.35, 0.5
 """The share of the question, by the weights of its words, that the best passage must have for the
@@ -42,16 +39,10 @@ class Hits(NamedTuple):
     instead: dict[str, str]  # words without a match, with those that were searched for instead
 
 
-class _Term(NamedTuple):
-    factor: float  # the share of the word that a match of this term counts for
-    n_passages: int  # that have it
-    query: str
-
-
 class _Word(NamedTuple):
-    n_passages: int
+    n_passages: int  # that have it or a substitute
     factor: float  # 1 in the question, less before it
-    terms: list[_Term]  # the word and its substitutes; none if none has a match
+    query: str  # for the word and its substitutes; "" if none has a match
 
 
 class _Version(NamedTuple):
@@ -83,61 +74,48 @@ class _Query:
     def earlier(self, text: str, factor: float, subject: Container[str]) -> list[_Word]:
         """Return the rarest words of an earlier message, without those of `subject`."""
         pairs = [*words.query_terms(text, self._languages).items()][-WORDS:]
-        terms = sorted(self._counted(own) for word, own in pairs if word not in subject)
-        known = (term for term in terms if term.n_passages)
-        return [_Word(term.n_passages, factor, [term]) for term in known][:BEFORE]
+        counted = (self._counted(own, factor) for word, own in pairs if word not in subject)
+        return sorted(word for word in counted if word.query)[:BEFORE]
 
-    def _counted(self, terms: AbstractSet[str], factor: float = 1.0) -> _Term:
+    def _counted(self, terms: AbstractSet[str], factor: float = 1.0) -> _Word:
         query = " OR ".join(f'"{term}"' for term in sorted(terms) if term)
         count = "SELECT count(*) FROM words WHERE words MATCH ?"
         (n_passages,) = self._sql.execute(count, (query,)).fetchone() if query else (0,)
-        return _Term(factor, n_passages, query)
+        return _Word(n_passages, factor, query if n_passages else "")
 
     def _word(self, word: str, own: frozenset[str], question_terms: AbstractSet[str]) -> _Word:
-        others = (self._counted(*other) for other in self._others(word, own, question_terms))
-        terms = [self._counted(own), *others]
-        known = [term for term in terms if term.n_passages]
-        if not any(term.factor > PART / 2 for term in known) and len(self.instead) < RESEMBLED:
-            near = self._vocabulary.resembling(word, own)
-            resembling = self._counted({*near}, RESEMBLING)
-            if resembling.n_passages:
-                known = [resembling]
-                self.instead[word] = " or ".join(sorted({*near.values()})[:2])
-        factor = PART / 2 if not known and re.match(UNSPACED, word) else 1.0  # 租多 is of two words
-        return _Word(max((term.n_passages for term in known), default=0), factor, known)
+        counted = self._counted(own | self._substitutes(word, own, question_terms))
+        if not counted.query and len(self.instead) < RESEMBLED:
+            near = self._vocabulary.resembling(word)
+            counted = self._counted({*near})
+            if counted.query:
+                self.instead[word] = next(iter(near.values()))
+        if not counted.query and re.match(UNSPACED, word):  # 租多 is of two words
+            return counted._replace(factor=PAIR)
+        return counted
 
-    def _others(
+    def _substitutes(
         self, word: str, own: frozenset[str], question_terms: AbstractSet[str]
-    ) -> Iterator[tuple[AbstractSet[str], float]]:
-        """Yield substitutes for a word with their weights: compounds, parts, other endings."""
-        known, plain = self._vocabulary, words.terms(word, "")
-        is_new = not own & known.words.keys()
+    ) -> AbstractSet[str]:
+        """Return the terms of compounds with a word, of its parts, and of longer names."""
+        known, plain, terms = self._vocabulary, words.terms(word, ""), set[str]()
         if compounding := self._spoken & COMPOUNDING:
             short = {re.sub("e(?=[lnr]$)", "", stem) for stem in own}  # varsel, varslet
             compounds = (known.compounds(stem, question_terms) for stem in own | short)
-            yield set().union(*compounds) - own, PART
-            yield from ((part, PART / 2) for part in known.parts(word, compounding))
-        if is_new and self._spoken & INFLECTED:
-            yield set().union(*(known.beginning(stem, 3) for stem in own)), RELATIVE
-        if not all(map(words.has_stems, self._spoken)):
-            yield known.beginning(plain, 5) - own, RELATIVE
-        if is_new and len(plain) > vocabulary.PART:
-            yield known.containing(plain), PART
+            terms = known.parts(word, compounding).union(*compounds)
+        if not own & known.words.keys() and len(plain) > vocabulary.PART:
+            terms |= known.containing(plain)
+        return terms
 
     def weigh(self, word: _Word, shares: dict[int, float], scores: dict[int, float]) -> float:
         """Add a word to the shares and, as BM25, to the scores of passages; return its weight."""
         frequency = max(word.n_passages, 1)  # an unknown word has the weight of a rare one
-        weight = word.factor * math.log(1 + (self._count - frequency + 0.5) / (frequency + 0.5))
-        share, score = defaultdict[int, float](float), defaultdict[int, float](float)
-        for factor, n_passages, query in word.terms:
-            own = max(1e-6, math.log((self._count - n_passages + 0.5) / (n_passages + 0.5)))
-            rows = self._sql.execute("SELECT rowid, rank FROM words WHERE words MATCH ?", (query,))
-            for id_, rank in rows:  # rank includes FTS5's own weight, near 0 for frequent terms
-                share[id_] = min(1.0, share[id_] + factor)
-                score[id_] = max(score[id_], -factor * rank / own)
-        for id_ in share:
-            shares[id_] += weight * share[id_]
-            scores[id_] += weight * score[id_]
+        odds = (self._count - frequency + 0.5) / (frequency + 0.5)
+        weight, of_fts5 = word.factor * math.log(1 + odds), max(1e-6, math.log(odds))
+        find = "SELECT rowid, rank FROM words WHERE words MATCH ?"
+        for id_, rank in self._sql.execute(find, (word.query,)) if word.query else ():
+            shares[id_] += weight  # rank includes FTS5's own weight, near 0 for frequent terms
+            scores[id_] -= weight * rank / of_fts5
         return weight
 
     def named(self, question: str) -> dict[int, float]:
@@ -172,7 +150,6 @@ def find(
     folder: Path,
     question: str,
     before: Sequence[str],
-    answers: Sequence[str],
     limit: int,
 ) -> Hits:
     """Return the passages that fit a question; the arguments are those of `FolderIndex.find`."""
@@ -181,18 +158,16 @@ def find(
     with_subject = (text for text in before if words.query_terms(text, ()))
     for factor, text in zip(EARLIER, with_subject, strict=False):
         earlier += query.earlier(text, factor, subject)
-    earlier += query.earlier(words.names(" ".join(answers)), ANSWERED, subject)
     if not asked_words:  # And why?
         asked_words = [word._replace(factor=word.factor / EARLIER[0]) for word in earlier]
         earlier = []
     shares, scores = defaultdict[int, float](float), defaultdict[int, float](float)
     whole, left, best = 0.0, MAX_PASSAGES, 0.0
     # With two words that the folder lacks, the question has a subject of its own.
-    is_continued = sum(not word.terms for word in asked_words) < 2
+    is_continued = sum(not word.query for word in asked_words) < 2
     for index, word in enumerate([*asked_words, *earlier]):
-        n_passages = sum(term.n_passages for term in word.terms)
-        if n_passages <= left or not scores:
-            left -= n_passages
+        if word.n_passages <= left or not scores:
+            left -= word.n_passages
             is_asked = index < len(asked_words)
             whole += is_asked * query.weigh(word, shares, scores)
             if is_asked or is_continued:

@@ -44,17 +44,14 @@ class FolderIndex:
         self.folder = folder
         self._path = index_file.index_path(folder, cache)
 
-    def find(
-        self, question: str, before: Sequence[str] = (), answers: Sequence[str] = (), limit: int = 8
-    ) -> finding.Hits:
+    def find(self, question: str, before: Sequence[str] = (), limit: int = 8) -> finding.Hits:
         """Return the passages that fit a question, also while an update runs.
 
-        Words of the questions `before`, the latest first, have less weight than those of this one;
-        of `answers`, names and numbers have a little weight.
+        Words of the questions `before`, the latest first, have less weight than those of this one.
         """
         if os.path.isdir(self.folder):
             with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
-                return finding.find(sql, self.folder, question, before, answers, limit)
+                return finding.find(sql, self.folder, question, before, limit)
         return finding.Hits([], {})
 
     def is_stale(self, read: float) -> bool:
@@ -89,10 +86,10 @@ class FolderIndex:
 
 
 def find_in_text(
-    name: str, text: str, question: str, before: Sequence[str], answers: Sequence[str], limit: int
+    name: str, text: str, question: str, before: Sequence[str], limit: int
 ) -> finding.Hits:
     """Return the passages of a text that fit a question; see `FolderIndex.find`."""
-    return finding.find(_index_of(name, text), Path(), question, before, answers, limit)
+    return finding.find(_index_of(name, text), Path(), question, before, limit)
 
 
 @lru_cache(2)

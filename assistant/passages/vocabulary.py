@@ -1,21 +1,18 @@
-"""The words of a folder, searched by their parts, their beginnings and similar spelling."""
+"""The words of a folder, searched by their parts and by similar spelling."""
 
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import closing
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from assistant.passages import index_file, words
 
-INFLECTED = {"czech", "finnish", "hungarian", "estonian", "lithuanian", "polish", "russian",
-             "serbian", "turkish", "basque", "armenian"}  # fmt: skip
-"""Languages whose stems change, so that their words are also searched by their beginnings."""
-LINKS = ("", "s", "es", "n", "en", "e", "er", "ens")  # letters that link the parts of a compound
 PART, SHORT = 4, 3  # the fewest letters of a part of a compound, and of a part that is a word
+ALIKE = 0.8  # the share of the letters of two words that they must have in common, in order
 MAX_TERMS = 40  # the most terms that a word is searched as
 
 
@@ -26,7 +23,6 @@ class Vocabulary:
         """Take pairs of a term and a word."""
         self.words = dict(rows)
         self._text = "\n".join(["", *self.words, ""])
-        self._spelled = "".join(f"\n{word} {term}" for term, word in self.words.items())
 
     def compounds(self, part: str, question_terms: AbstractSet[str]) -> set[str]:
         """Return the compounds that begin or end with a part, which is at least four letters.
@@ -38,8 +34,7 @@ class Vocabulary:
         def is_part(rest: str) -> bool:
             if len(rest) >= PART and (len(part) > PART or f"\n{rest[:5]}" in self._text):
                 return True
-            bare = {rest.removeprefix(link).removesuffix(end) for link in LINKS for end in LINKS}
-            return any(len(stem) >= SHORT and stem in question_terms for stem in bare)
+            return len(rest) >= SHORT and rest in question_terms
 
         ends = [(term, *term.split(part, 1)) for term in self._containing(part) if term != part]
         fit = (term for term, first, last in ends if not (first and last) and is_part(first + last))
@@ -49,48 +44,31 @@ class Vocabulary:
         """Return the terms that contain a part, such as a name without its first word."""
         return set(islice(self._containing(part), MAX_TERMS))
 
-    def parts(self, word: str, languages: Iterable[str]) -> list[frozenset[str]]:
+    def parts(self, word: str, languages: Iterable[str]) -> set[str]:
         """Return the terms of the two parts of a compound, or of the one that is known."""
-        pairs = []
-        for cut in range(PART, len(word) - SHORT + 1):
-            bare = [word[:cut].removesuffix(link) for link in LINKS]
-            first = self._known_terms((part for part in bare if len(part) >= PART), languages)
-            pairs.append((first, self._known_terms([word[cut:]], languages)))
+        cuts = range(PART, len(word) - SHORT + 1)
+        halves = ((word[:cut], word[cut:]) for cut in cuts)  # the stem of Arbeits is that of Arbeit
+        pairs = [tuple(self._known_terms(half, languages) for half in both) for both in halves]
         both = [pair for pair in pairs if all(pair)]
         if both:
-            return [*both[len(both) // 2]]
+            return set().union(*both[len(both) // 2])
         known = [terms for pair in pairs for terms in pair if terms]
-        return [max(known, key=lambda terms: max(map(len, terms)), default=frozenset())]
+        return max(known, key=lambda terms: max(map(len, terms)), default=set())
 
-    def _known_terms(self, parts: Iterable[str], languages: Iterable[str]) -> frozenset[str]:
-        stems = {words.terms(part, language) for part in parts for language in languages}
-        return frozenset(stem for stem in stems if len(stem) >= SHORT and stem in self.words)
+    def _known_terms(self, part: str, languages: Iterable[str]) -> set[str]:
+        stems = {words.terms(part, language) for language in languages}
+        return {stem for stem in stems if len(stem) >= SHORT and stem in self.words}
 
-    def beginning(self, word: str, rest: int) -> set[str]:
-        """Return the terms that begin most like a word; at most `rest` letters of each differ."""
-        for length in range(len(word), max(PART, len(word) - rest, len(word) // 2) - 1, -1):
-            terms = self._containing("\n" + word[:length])
-            if similar := {term for term in islice(terms, MAX_TERMS) if len(term) <= length + rest}:
-                return similar
-        return set()
+    def resembling(self, word: str) -> dict[str, str]:
+        """Return the terms, with the word that is spelled most like this one.
 
-    def resembling(self, word: str, stems: Iterable[str]) -> dict[str, str]:
-        """Return the terms, with their words, that are spelled most like a word or its stems.
-
-        Short words have too many neighbours: of five letters one may differ, of eight two.
+        Short words have too many neighbours. One of five letters may differ, two of ten.
         """
         if len(word) <= PART or not word.isalpha():
             return {}
-        few, letters, candidates = 1 + (len(word) >= 8), {*word}, list[tuple[int, str]]()
-        stems = [stem for stem in stems if len(stem) > 5 and few > 1]
-        length = f"{len(word) - few - 2},{len(word) + few}"
-        for own, term in re.findall(f"\n([{word[:2]}][^ \n]{{{length}}}) (.+)", self._spelled):
-            if len(letters.symmetric_difference(own)) <= 2 * few:
-                of_stems = (distance(term, stem) for stem in stems if len(term) > 5)
-                candidates.append((min(distance(own, word), *of_stems, few + 1), term))
-        nearest = min(candidates, default=(0, ""))[0]
-        fit = [term for far, term in candidates if far <= few and far == nearest]
-        return {term: self.words[term] for term in fit[:MAX_TERMS]}
+        candidates = {own for own in self.words.values() if own[:2] == word[:2]}
+        near = get_close_matches(word, candidates, 1, ALIKE)
+        return {term: own for term, own in self.words.items() if own in near}
 
     def _containing(self, part: str) -> Iterator[str]:
         at = self._text.find(part)
@@ -98,23 +76,6 @@ class Vocabulary:
             last = self._text.index("\n", at + 1)
             yield self._text[self._text.rfind("\n", 0, at + 1) + 1 : last]
             at = self._text.find(part, last)
-
-
-def distance(one: str, other: str) -> int:
-    """Return how many letters differ, are exchanged with the next one, added or missing.
-
-    After the first one, each added or missing letter counts twice: two are seldom forgotten.
-    """
-    before = row = list(range(len(other) + 1))
-    for i, letter in enumerate(one):
-        earlier, before, row = before, row, [i + 1]
-        for j, same in enumerate(other):
-            row.append(min(before[j] + (letter != same), before[j + 1] + 1, row[j] + 1))
-            if i and j and letter == other[j - 1] and same == one[i - 1]:
-                row[-1] = min(row[-1], earlier[j - 1] + 1)
-        if min(row) > 2:  # it only grows
-            break
-    return row[-1] + max(abs(len(one) - len(other)) - 1, 0)
 
 
 def of(sql: sqlite3.Connection) -> Vocabulary:

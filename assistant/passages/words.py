@@ -40,7 +40,6 @@ _JOINED = re.compile(
     r"(?=\d)(?<![\w.])(?<!\w,)(?:\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?|\d[\d.]*,\d+)(?!\w|,\w)"
     r"|(?<![^\W_])[^\W_]++(?:(?:-(?: *\n[\s>#*]*)?|[./:])[^\W_]++)++"
 )
-_NAME = re.compile(r"(?<![.!?:\n] )(?<!^)(?<!\w)[^\W\d_a-z][^\W_]+|\w*[\d_]\w*", re.MULTILINE)
 
 
 def languages(text: str) -> dict[str, int]:
@@ -91,11 +90,6 @@ def title(text: str, language: str) -> tuple[list[str], set[str]]:
     if not has_stems(language):  # then words are alike in how they begin
         stems = [term[: 5 if len(term) > 5 else 3] for term in stems]
     return stems, {"".join(sorted(pair)) for pair in pairwise(stems)}
-
-
-def names(answer: str) -> str:
-    """Return the names and numbers of an answer, without those of citations."""
-    return " ".join(_NAME.findall(re.sub(r"\[[\d, ]+\]", "", answer)))
 
 
 def has_stems(language: str) -> bool:

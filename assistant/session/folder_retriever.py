@@ -36,8 +36,6 @@ PASSAGE = 350
 """Tokens of a usual passage."""
 MIN_PASSAGES, MAX_PASSAGES = 2, 40
 """Passages before a question: one alone is the wrong one too often."""
-ANSWERS_BEFORE = 3
-"""Answers before a question whose names and numbers are looked for."""
 
 
 class FolderRetriever:
@@ -145,14 +143,11 @@ class FolderRetriever:
         in_context = max(model.n_ctx // 2 // PASSAGE, 1)
         limit = min(max(in_time, MIN_PASSAGES), in_context, MAX_PASSAGES)
         given, words = question.attachments, question.content
-        newest_first = [*reversed(path)]
-        questions = [record.content for record in newest_first if record.role == "user"]
-        answers = [record.content for record in newest_first if record.role == "assistant"]
-        del answers[ANSWERS_BEFORE:]
+        questions = [record.content for record in reversed(path) if record.role == "user"]
         texts = [file for file in given if file.is_folder and file.text]
         searches = {name: _index(name).find for name in self.names(given)}
         searches |= {file.name: partial(find_in_text, file.whole.name, file.text) for file in texts}
-        hits = {name: find(words, questions, answers, limit) for name, find in searches.items()}
+        hits = {name: find(words, questions, limit) for name, find in searches.items()}
         by_name = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
         distinct: dict[str, Attachment] = {}  # by their texts
         for hit in filter(None, chain.from_iterable(zip_longest(*by_name))):

@@ -12,6 +12,8 @@ PYTHON, C, SCRIPT, RUBY, MARGINS, TYPED, MODERN = (
     "\n".join(source(name))
     for name in ("parts.py", "parts.c", "parts.js", "parts.rb", "margins", "typed", "modern")
 )
+HEADED = "\n".join([*PYTHON.split("\n")[:6], *PYTHON.split("\n")[8:18]])
+"""A function below its decorators and comments, none of which takes two lines."""
 
 
 @pytest.mark.parametrize(
@@ -26,17 +28,12 @@ PYTHON, C, SCRIPT, RUBY, MARGINS, TYPED, MODERN = (
         (SCRIPT, "Cart", 1, 5), (SCRIPT, "Cart.add", 2, 4), (SCRIPT, "total", 6, 8),
         (RUBY, "Cart", 1, 5), (RUBY, "total", 2, 4), (MARGINS, "Cart", 1, 6),
         (MARGINS, "load", 8, 13), (MARGINS, "USAGE", 15, 18), (MARGINS, "usage", 20, 25),
-        (TYPED, "largest", 1, 7), (TYPED, "first", 10, 11), (TYPED, "lanes.second", 12, 14),
+        (HEADED, "first", 6, 14), (TYPED, "largest", 1, 7), (TYPED, "first", 10, 11),
+        (TYPED, "lanes.second", 12, 14),
     ],
 )  # fmt: skip
 def test_a_part_is_found(text, named, first, last):
     assert find(text.split("\n"), named, Path("file")) == Part(first - 1, last)
-
-
-def test_a_head_takes_its_decorators_and_comments_along():
-    lines = PYTHON.split("\n")[:18]
-    lines[6:8] = []  # a decorator of two lines is not understood
-    assert find(lines, "first", Path("f")) == Part(5, 14)
 
 
 @pytest.mark.parametrize(

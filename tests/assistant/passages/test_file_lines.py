@@ -46,6 +46,8 @@ def texts(data, kind):
          ["# Title", "# One", "| a | b |", "|---|---|", "| 1 | two words |", "End"]),
         (docx("| all of it |\n| is layout |"), ".docx", ["all of it", "is layout"]),
         ("<table><tr><td>a\n<td>layout</table>", ".html", ["a", "layout"]),
+        ("<script>var a</script>\n<style>\n.x {}</style>a &amp; b<!-- <p>c</p>\n-->", ".html",
+         ["a & b"]),
         ("<h1>Top</h1>x<table><tr><th>a<th>b<tr>\n<td>1\n<td>2</table>y", ".html",
          ["# Top", "x", "| a | b", "|---|---", "| 1 | 2", "y"]),
         (MAIL.format("plain", "caf=C3=A9 =\nhere"), ".eml", [*ABOVE, "café here", *BELOW]),
@@ -56,7 +58,7 @@ def texts(data, kind):
          ".ipynb", ["# T", "```", "# no heading", "```", "```", "4 rows", "```", "```", "```",
                     "```", "KeyError ", "```"]),
     ],
-    ids=range(13),
+    ids=range(14),
 )  # fmt: skip
 def test_a_file_is_read_as_its_reader_sees_it(data, kind, expected):
     assert texts(data, kind) == expected
@@ -67,6 +69,7 @@ def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
     lines = [(line.number, line.text) for line in file_lines.lines(page.encode(), ".html")]
     assert [each for each in lines if each[1]] == [(2, "| a"), (5, "|---"), (5, "| 1"), (8, "end")]
     assert [*file_lines.lines(docx("One<br>line\ntwo"), ".docx")][2] == (3, "two")
+    assert (2, "two") in file_lines.lines(pdf("one", "two"), ".pdf")
     lines = file_lines.lines(notebook("@md\na@md\nb"), ".ipynb")
     assert [(line.number, line.text) for line in lines if line.text] == [(1, "a"), (2, "b")]
 

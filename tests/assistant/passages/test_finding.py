@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from assistant.passages import finding, words
+from assistant.passages import finding
 from assistant.passages.folder_index import FolderIndex
 from assistant.passages.splitting import Passage
 from tests.assistant.passages.indexes import indexed_here, names
@@ -67,16 +67,6 @@ def test_a_question_about_something_else_is_not_answered_from_what_was_asked_bef
     before = ["Which leaves does the okapi eat at noon?"]
     assert names(index, "Which bank finances trains?", before) == []
     assert names(index, "And who planted them?", before) == ["a.md"]
-
-
-def test_of_an_answer_only_names_and_numbers_count(write):
-    prices = {f"a{at}": f"It costs money, {at}07." for at in range(9)}
-    index = write(**prices, b="Costs purple yarn.")
-    answer = "A purple beast of yarn costs 407 coins [7]; ask in Leeds."
-    (best,) = index.find("What does it cost?", [], [answer], limit=1).passages
-    assert best.path.name == "a4.md"
-    assert words.names(answer).split() == ["407", "Leeds"]
-    assert words.names("See [1, 2]. The get_user of parseX in Leeds.") == "get_user Leeds"
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from assistant.tools.folders import Folders
 from models.errors import StorageError
 from tests import ROOT
 from tests.assistant.passages.indexes import indexed, names, updated, with_worker
-from tests.assistant.passages.papers import docx, pdf, zipped
+from tests.assistant.passages.papers import pdf, zipped
 from tests.patience import until
 
 SLOW = "<script>" * 60_000
@@ -41,31 +41,6 @@ def odd(index):
     start = f"{index.folder}/"
     assert all(each.startswith(start) for each in index.state.skipped)
     return dict(each.removeprefix(start).split(" ", 1) for each in index.state.skipped)
-
-
-def test_each_kind_of_file_is_found_at_its_place(folder, cache):
-    (folder / "a.txt").write_text("\n\nThe zebra grazes.\n")
-    (folder / "b.md").write_text("# Beasts\n\nThe giraffe eats.\n")
-    (folder / "c.py").write_text("\ndef feed_elephant():\n    pass\n")
-    (folder / "d.html").write_text(
-        "<html><script>var hyena</script>\n<style>\n.x {}\n</style>\n<h1>Zoo</h1>\n"
-        "<p>The <b>lion</b> &amp; its cub\nsleep.</p>"
-    )
-    (folder / "e.pdf").write_bytes(pdf("The crocodile swims.", "The ostrich runs."))
-    (folder / "f.docx").write_bytes(docx("# Birds\nThe pelican fishes."))
-    (folder / "g.txt").write_bytes("Der Löwe brüllt; the caracal.".encode("utf-16"))
-    (folder / "h.txt").write_bytes("The okapi rests in the café.".encode("latin-1"))
-    index = indexed(folder, cache)
-    for question, name, first, last in [
-        ("zebra", "a.txt", 3, 3), ("giraffe", "b.md", 1, 3), ("elephant", "c.py", 2, 3),
-        ("lion", "d.html", 5, 7), ("crocodile", "e.pdf", 1, 2), ("pelican", "f.docx", 1, 2),
-        ("caracal", "g.txt", 1, 1), ("okapi café", "h.txt", 1, 1),
-    ]:  # fmt: skip
-        (found,) = index.find(question).passages
-        assert (found.path, found.first, found.last) == (folder / name, first, last)
-    assert index.find("lion").passages[0].text == "# Zoo\nThe lion & its cub\nsleep."
-    assert index.find("hyena").passages == []
-    assert index.state == (8, (), 0, True)
 
 
 async def test_only_what_has_changed_is_read_and_what_is_gone_is_not_found(folder, cache):
@@ -241,22 +216,24 @@ async def test_a_file_that_crashes_its_reader_is_named_until_it_changes(folder, 
     assert "b.pdf.txt" in names(index, "zebra")
 
 
-@pytest.mark.parametrize("limit", ["CPU_S = 1", "PATIENCE_S = 1"])
-async def test_a_file_that_takes_too_long_is_named(folder, cache, monkeypatch, limit):
-    with_worker(monkeypatch, f"worker.{limit}")
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("worker.CPU_S = 1", "takes too long to read."),
+        ("worker.PATIENCE_S = 1", "takes too long to read."),
+        ("file_lines.READERS['.html'] = lambda data: data * 10**10", "is malformed: ."),
+    ],
+    ids=["processor", "clock", "memory"],
+)
+async def test_a_file_that_takes_too_long_or_too_much_memory_is_named(
+    folder, cache, monkeypatch, code, why
+):
+    with_worker(monkeypatch, code)
     (folder / "slow.html").write_text(SLOW)
     (folder / "z.txt").write_text("zebra")
     await updated(folder, cache)
-    assert odd(FolderIndex(folder, cache)) == {"slow.html": "takes too long to read."}
+    assert odd(FolderIndex(folder, cache)) == {"slow.html": why}
     assert names(FolderIndex(folder, cache), "zebra") == ["z.txt"]
-
-
-async def test_a_file_that_takes_too_much_memory_is_named(folder, cache, monkeypatch):
-    takes = "file_lines.lines = lambda data, kind, real=file_lines.lines: real(data * 10**10, kind)"
-    with_worker(monkeypatch, takes)
-    (folder / "a.txt").write_text("zebra" * 100)
-    await updated(folder, cache)
-    assert list(odd(FolderIndex(folder, cache))) == ["a.txt"]
 
 
 def workers():
@@ -322,16 +299,17 @@ async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
     assert index.state.is_current
 
 
-async def test_an_index_whose_folder_cannot_be_made_is_said_so(folder, cache):
-    cache.parent.write_text("a file")
-    with pytest.raises(StorageError, match=r"cannot be written to .*cache"):
-        await updated(folder, cache)
-
-
-async def test_an_index_that_cannot_be_written_is_said_so(folder, cache):
-    (folder / "a.txt").write_text("zebra")
-    index_file.index_path(folder, cache).mkdir(parents=True)
-    with pytest.raises(StorageError, match=r"cannot be written.*not a regular file"):
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda path: path.parent.parent.write_text("a file"), "cannot be written to .*cache"),
+        (lambda path: path.mkdir(parents=True), "cannot be written.*not a regular file"),
+    ],
+    ids=["folder", "file"],
+)
+async def test_an_index_that_cannot_be_written_is_said_so(folder, cache, spoil, why):
+    spoil(index_file.index_path(folder, cache))
+    with pytest.raises(StorageError, match=why):
         await updated(folder, cache)
 
 

@@ -14,26 +14,19 @@ def parts(text, headed=False):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_passages_of_a_text_are_its_lines_in_order_and_nothing_is_lost(seed):
+def test_the_passages_of_a_text_are_its_lines_in_order_neither_long_nor_needlessly_short(seed):
     chance = random.Random(seed)
-    kinds = ["", "# A heading", "    indented " * 9, PARAGRAPH, "x", "```", "\tdef f():"]
+    kinds = ["", "# A heading", "    indented " * 9, PARAGRAPH, "word " * 9, "```", "\tdef f():"]
     lines = chance.choices(kinds, k=300)
-    covered = set()
-    for part in parts("\n".join(lines), headed=seed % 2 == 0):
+    passages, covered = parts("\n".join(lines), headed=seed % 2 == 0), set()
+    assert all(len(part.text) <= MAX_LENGTH for part in passages)
+    assert all(len(part.text) >= MIN_LENGTH - 50 for part in passages[:-1])
+    for part in passages:
         assert part.text == "\n".join(lines[part.first - 1 : part.last])
         assert not covered & set(range(part.first, part.last + 1))
         covered |= set(range(part.first, part.last + 1))
     assert {at for at, line in enumerate(lines, 1) if line.strip()} <= covered
     assert parts("") == parts("\n \n\t\n") == []
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_passage_is_neither_long_nor_without_need_short(seed):
-    chance = random.Random(seed)
-    lines = chance.choices(["", "# A heading", "  indented", PARAGRAPH, "word " * 9], k=300)
-    passages = parts("\n".join(lines), headed=True)
-    assert all(len(part.text) <= MAX_LENGTH for part in passages)
-    assert all(len(part.text) >= MIN_LENGTH - 50 for part in passages[:-1])
 
 
 def test_a_section_begins_a_passage_rather_than_a_paragraph():
