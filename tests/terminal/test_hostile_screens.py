@@ -89,14 +89,14 @@ def painted_of(painted: str, texts: Sequence[str]) -> float:
     return sum(TAG.findall(text)[0] in shown for text in texts) / len(texts)
 
 
-@pytest.mark.parametrize("view", ["words", "tokens"])
-def test_turns_command_no_terminal(tmp_path: Path, models: list[str], view: str) -> None:
+@pytest.mark.parametrize("colours", [True, False])
+def test_turns_command_no_terminal(tmp_path: Path, models: list[str], colours: bool) -> None:
     for number, texts in enumerate(batches(share(20), 100)):
         home = tmp_path / str(number)
         store = Store(home / "home" / "chats.db")
         conversation(store, texts)
         store.close()
-        settings(home, view=view, ghosts=True)
+        settings(home, colours=colours, ghosts=True)
         with Recording(home, *models) as terminal:
             terminal.shows("ready")
             terminal.until(TAG.search)  # the conversation may come after the models

@@ -261,7 +261,8 @@ def test_the_request_of_each_plugin_is_obeyed_to_the_letter(editor: Running, nam
 @pytest.mark.parametrize("marks", GAP_MARKS, ids=" ".join)
 def test_marks_that_a_client_writes_are_those_of_a_gap(marks: tuple[str, str, str]) -> None:
     prompt = f"{marks[0]}{BEFORE}{marks[1]}{AFTER}{marks[2]}"
-    assert from_text({"prompt": prompt}, Notices(), Request(())).defaults.infill == Infill(AFTER)
+    for text, infill in {prompt: Infill(AFTER), f"a{prompt}": None, f"{prompt}b": None}.items():
+        assert from_text({"prompt": text}, Notices(), Request(())).defaults.infill == infill
 
 
 def test_identical_requests_at_once_do_not_replace_each_other(editor: Running) -> None:

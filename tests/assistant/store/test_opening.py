@@ -144,6 +144,8 @@ def test_a_locked_database_is_said_to_be_locked_and_is_not_taken_for_damaged(fil
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(StorageError, match="locked by another"):
         Store(filled)
+    with closing(database.connect(filled)) as sql, pytest.raises(sqlite3.OperationalError):
+        database.check(sql)
     other.execute("ROLLBACK")
     store = opened(filled)
     other.execute("BEGIN EXCLUSIVE")
