@@ -3,11 +3,11 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import accumulate, pairwise, zip_longest
 from typing import NamedTuple
 
 from rich.cells import cell_len
-from textual.content import Content
+from textual.content import Content, Span
 
 from tui.app.textual_private import divide_line
 from tui.text.token_styles import COLOURED, GHOST
@@ -52,13 +52,14 @@ def plain(text: str, position: int, column: int = 0) -> Fragment:
 
 def untabbed(fragment: Fragment, column: int = 0) -> Fragment:
     """Return text from a column on whose tabs reach to the next multiple of eight cells."""
-    content, positions = fragment.content, [*fragment.positions]
-    while (at := content.plain.find("\t")) >= 0:
-        line = content.plain.rfind("\n", 0, at) + 1
-        size = TAB - (at - line + (0 if line else column)) % TAB
-        content = content[:at] + " " * size + content[at + 1 :]
-        positions[at : at + 1] = [positions[at]] * size
-    return Fragment(content, positions)
+    content, shown = fragment.content, list[str]()
+    for character in content.plain:
+        shown.append(" " * (TAB - column % TAB) if character == "\t" else character)
+        column = 0 if character == "\n" else column + len(shown[-1])
+    at = [0, *accumulate(map(len, shown))]
+    spans = [Span(at[begin], at[end], style) for begin, end, style in content.spans]
+    positions = [p for p, part in zip(fragment.positions, shown, strict=True) for _ in part]
+    return Fragment(Content("".join(shown), spans), positions)
 
 
 def drawn(text: str, style: str = DRAWN) -> Fragment:

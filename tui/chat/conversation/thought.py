@@ -39,6 +39,7 @@ class Thought(Vertical):
         self._seconds = stats.thought_s if stats else 0.0
         self._line = Static("", markup=False)
         self._view = TextView(growing=False)
+        self._view.show([whole(text)])  # here: rounds may be added before it is mounted
 
     def compose(self) -> ComposeResult:
         """Lay out the line, and the whole text below it."""
@@ -46,8 +47,7 @@ class Thought(Vertical):
         yield self._view
 
     def on_mount(self) -> None:
-        """Show the text that it began with."""
-        self._view.show([whole(self.text)])
+        """Show the line if there is a text."""
         self._update_line()
 
     def add(self, step: Step) -> None:

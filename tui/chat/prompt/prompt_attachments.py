@@ -232,16 +232,15 @@ class AttachmentsScreen(ListDialog[str]):
         """Attach these, and list them."""
         self._attached.chips = chips
         highlighted = min(self.list.highlighted or 0, len(chips) - 1)
-        rows = [
-            ((safe(chip.attachment.name), "bold"), (f"  {chip.about}", "$text-muted"))
-            for chip in self._attached.chips
-        ]
-        self.list.set_options([Option(Content.assemble(*row)) for row in rows])
+        self.list.clear_options()
+        for chip in self._attached.chips:
+            row = (safe(chip.attachment.name), "bold"), (f"  {chip.about}", "$text-muted")
+            self.list.add_option(Option(Content.assemble(*row), chip.label))
         self.list.highlighted = highlighted
 
     @on(OptionList.OptionHighlighted)
-    def _show_text(self, message: OptionList.OptionHighlighted) -> None:
-        text = self._attached.chips[message.option_index].attachment.text
+    def _show_text(self) -> None:
+        text = "".join(chip.attachment.text for chip in self._chosen)
         more = len(text) - PREVIEW
         rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
         keys = " · w reads all of it" * bool(self.check_action("whole", ()))
@@ -249,9 +248,9 @@ class AttachmentsScreen(ListDialog[str]):
 
     @property
     def _chosen(self) -> tuple[Chip, ...]:
-        """The attachment under the cursor, if there is one."""
-        at = self.list.highlighted or 0
-        return self._attached.chips[at : at + 1]
+        """The attachment under the cursor, unless another of its name has replaced it."""
+        row = self.list.highlighted_option
+        return tuple(chip for chip in self._attached.chips if row and chip.label == row.id)
 
     @property
     def _others(self) -> tuple[Chip, ...]:
@@ -275,7 +274,7 @@ class AttachmentsScreen(ListDialog[str]):
     @on(OptionList.OptionSelected)
     def action_insert(self) -> None:
         """Insert its text at the cursor of the prompt, unless it is too long to edit."""
-        text = self._chosen[0].attachment.text
+        text = "".join(chip.attachment.text for chip in self._chosen)
         if len(text) > EDITABLE:
             reason = (
                 f"{len(text):,} characters are too many to edit here; the limit is {EDITABLE:,}."
