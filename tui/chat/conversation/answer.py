@@ -61,7 +61,8 @@ class Answer(Turn):
         self.tokens.set_reactive(TextView.ghosts, self.ghosts)
         self.tokens.set_reactive(TextView.colours, self.colours)
         self.thought.opened = self.thoughts
-        yield self.thought
+        if self.thought.text:
+            yield self.thought
         yield self.tokens
         yield self._calling
         yield self._footnote
@@ -85,6 +86,8 @@ class Answer(Turn):
             self.resume()
         self.steps.append(step)
         if (thought := step.part("thought")).tokens:
+            if self.tokens.parent and not self.thought.parent:  # most answers need none
+                self.mount(self.thought, before=self.tokens)
             self.thought.add(thought)
         self.text += step.text
         self.tokens.add(step.part("answer"))
