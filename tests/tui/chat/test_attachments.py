@@ -201,14 +201,20 @@ async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
         await typist.pilot.press("d", "escape")
         assert names(typist) == ["a", "c"]
         await typist.pilot.press("ctrl+l")
-        typist.prompt.attached.add(Attachment("late", "which was being read"))
+        typist.prompt.attached.add(Attachment("a", "first, read again"))
         await typist.pilot.press("d", "escape")
-        assert names(typist) == ["a", "late"]
+        assert names(typist) == ["a"]
         typist.prompt.attached.add(Attachment("c", "third"))
-        await typist.pilot.press("ctrl+l", "up", "d", "i")
+        await typist.pilot.press("ctrl+l", "i")
         assert names(typist) == ["a"]
         assert typist.prompt.text == "See: third"
-        await typist.pilot.press("ctrl+l", "delete")
+        for name in "bc":
+            typist.prompt.attached.add(Attachment(name, "more"))
+        await typist.pilot.press("ctrl+l")
+        for _ in "bc":
+            typist.app.post_message(events.Key("delete", None))
+        await typist.until(lambda: names(typist) == ["a"])
+        await typist.pilot.press("delete")
         assert typist.chips == ()
         await typist.paste("x" * (EDITABLE + PREVIEW))
         await typist.pilot.press("ctrl+l", "i")

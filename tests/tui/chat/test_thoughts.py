@@ -7,7 +7,6 @@ from tests.tui.chat.chat_driver import open_chat
 from tests.tui.chat.turns import TARGET, answer, open_page, round_of, text_of, token
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.thought import Thought
-from tui.text.text_view import TextView
 from tui.text.token_styles import COLOURED, THOUGHT, kind
 
 
@@ -28,19 +27,21 @@ def test_a_thought_looks_dim_and_a_copied_token_in_it_as_ever() -> None:
 
 async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
     async with open_page() as page:
-        answer = await page.stream(thought("Hm, the sky "), thought("is blue because"))
+        answer = await page.stream()
+        answer.focus()
+        await page.settle()
+        for text in ("Hm, the sky ", "is blue because"):
+            answer.add(thought(text))
         answer.show_stats(HALF)
         await page.settle()
         line = "▸ Thinking · 12 s · 1,340 tokens · …Hm, the sky is blue because"
         assert answer.thought.line == line
         assert answer.text == ""
-        answer.focus()
-        await page.settle()
-        assert page.keys()["t"] == "Thought"
+        assert "Thought" in "".join(str(key.render()) for key in page.app.query("FooterKey"))
         await page.press("t")
         assert "▾ Thinking · 12 s · 1,340 tokens" in page.text
         assert "  Hm, the sky is blue because" in page.text
-        assert answer.thought.query_one(TextView).kinds == {THOUGHT}
+        assert answer.thought._view.kinds == {THOUGHT}
         for step in (MARKER, round_of("It scatters.")):
             answer.add(step)
             answer.show_stats(replace(HALF, thought_tokens=1341))

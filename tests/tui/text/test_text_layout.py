@@ -167,9 +167,7 @@ def test_growing_code_does_not_change_its_earlier_portions() -> None:
     assert open_lines < len(layout.lines) / 2
 
 
-def test_a_tab_reaches_to_the_next_eighth_cell_of_its_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_tab_reaches_to_the_next_eighth_cell_of_its_line(monkeypatch) -> None:
     monkeypatch.delattr(Content, "__getitem__")  # thousands of tabs are no thousands of copies
     layout = TextLayout(40, formatted=False)
     for text in ("a", "b\t", "c\n", "\t", "d\n12345678", "\tx"):

@@ -88,6 +88,7 @@ class Answer(Turn):
         if (thought := step.part("thought")).tokens:
             if self.tokens.parent and not self.thought.parent:  # most answers need none
                 self.mount(self.thought, before=self.tokens)
+                self.refresh_keys()
             self.thought.add(thought)
         self.text += step.text
         self.tokens.add(step.part("answer"))
