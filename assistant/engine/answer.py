@@ -147,10 +147,10 @@ class Provenance:
             float(target.prob(sampled.id)),
             float(draft.prob(sampled.id)) if len(draft.ids) else None,
             position,
-            sampled.uniform,
+            _plain(sampled.uniform),
             self._top(target),
             self._top(draft),
-            sampled.threshold,
+            _plain(sampled.threshold),
         )
 
     def logprobs(self, token: int, logits: Logits, count: int) -> tuple[events.TokenLogprob, ...]:
@@ -179,8 +179,8 @@ class Provenance:
             position,
             float(proposal.row.prob(proposal.token)),
             None if target is None else float(target.prob(proposal.token)),
-            rejected.uniform,
-            rejected.threshold,
+            _plain(rejected.uniform),
+            _plain(rejected.threshold),
         )
 
     def _top(self, row: Row) -> tuple[events.Alternative, ...]:
@@ -193,3 +193,8 @@ class Provenance:
             piece = self._vocab.piece(token).decode("utf-8", "replace")
             self._names[token] = piece or self._vocab.text(token)
         return self._names[token]
+
+
+def _plain(number: float | None) -> float | None:
+    """Return a NumPy number as a Python float, which can be sent to another process."""
+    return None if number is None else float(number)

@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from assistant.lab import engine_trial
+from assistant.request import EngineArgs
 from models import engines
 from models.errors import ModelError, OtherEngine
 from models.native import loaded, weights
@@ -127,7 +128,7 @@ def test_the_laws_of_models_hold_with_the_other_engine(suites):
 def test_a_model_that_ik_cannot_run_or_roll_back_is_refused_with_the_reason(tmp_path, how):
     path = tiny.write(tmp_path / "tiny.gguf", **how)
     with pytest.raises(ModelError, match=r"^ik_llama.cpp cannot run \w+\.gguf: it does not "):
-        engine_trial.run("ik", path, None, 1, CancelFlag())
+        engine_trial.run("ik", EngineArgs(path, threads=1), CancelFlag())
 
 
 @needs_both

@@ -1,6 +1,7 @@
 """`AnswerBuilder`: where an answer ends, its text, and its figures."""
 
 from dataclasses import replace
+from fractions import Fraction
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -164,13 +165,21 @@ def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
 
 def test_a_token_and_a_ghost_tell_their_probability_under_each_row():
     kept, last = sps(1, 2).tokens
-    kept = replace(kept, target_row=Row(np.array([1, 8]), np.array([0.2, 0.8])), threshold=0.5)
-    ghost = replace(rejections(8)[0], target_row=kept.target_row, threshold=0.25)
+    kept = replace(kept, target_row=Row(np.array([1, 8]), np.array([0.2, 0.8])))
+    ghost = replace(rejections(8)[0], target_row=kept.target_row)
     decoded = answer().add(Round((kept, last), (ghost,)))
-    thresholds = [each.threshold for each in (*decoded.tokens, *decoded.rejected)]
-    assert thresholds == [0.5, None, 0.25]
     assert (decoded.tokens[0].target_prob, decoded.tokens[0].draft_prob) == (0.2, 0.5)
     assert (decoded.rejected[0].target_prob, decoded.rejected[0].draft_prob) == (0.8, 0.5)
+
+
+def test_a_threshold_is_told_as_a_plain_number():
+    kept, last = sps(1, 2).tokens
+    kept = replace(kept, threshold=np.float64(0.5))
+    behind = replace(rejections(8)[0], threshold=Fraction(1, 4))
+    decoded = answer().add(Round((kept, last), (behind,)))
+    thresholds = [each.threshold for each in (*decoded.tokens, *decoded.rejected)]
+    assert thresholds == [0.5, None, 0.25]
+    assert [type(each) for each in thresholds] == [float, type(None), float]
 
 
 def test_tests_are_counted_by_place_and_by_source():
