@@ -68,9 +68,8 @@ async def test_an_at_sign_that_names_no_file_is_text(folder: Path, keys: str, te
         await typist.type("@")
         await typist.type(keys)
         if text == "@zzz":
-            await typist.until(
-                lambda: typist.offered == ["No text file matches “zzz” · Esc closes"]
-            )
+            none = ["No text file matches “zzz” · Esc closes"]
+            await typist.until(lambda: typist.offered == none)
         await typist.pilot.press("enter")
         assert typist.app.sent == [Unsent(text)]
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.content import Content
-from textual.widgets import Static
 
 from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.events import Decoded, Event, Stats, Tally
@@ -29,18 +28,10 @@ FAST = Stats(
 )  # fmt: skip
 
 
-class Host(App[None]):
-    """An app with the panel beside something else."""
-
-    def compose(self) -> ComposeResult:
-        yield FiguresPanel()
-        yield Static("A conversation")
-
-
 @asynccontextmanager
 async def open_panel() -> AsyncIterator[FiguresPanel]:
-    async with Host().run_test(size=(140, 50)) as pilot:
-        panel = pilot.app.query_one(FiguresPanel)
+    async with App[None]().run_test(size=(140, 50)) as pilot:
+        await pilot.app.mount(panel := FiguresPanel())
         panel.display = True
         await pilot.pause()
         yield panel

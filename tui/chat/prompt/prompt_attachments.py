@@ -276,9 +276,7 @@ class AttachmentsScreen(ListDialog[str]):
         """Insert its text at the cursor of the prompt, unless it is too long to edit."""
         text = "".join(chip.attachment.text for chip in self._chosen)
         if len(text) > EDITABLE:
-            reason = (
-                f"{len(text):,} characters are too many to edit here; the limit is {EDITABLE:,}."
-            )
+            reason = f"{len(text):,} characters are too many to edit; the limit is {EDITABLE:,}."
             self.notify(reason, severity="warning", timeout=6)
         else:
             self._attached.chips = self._others
