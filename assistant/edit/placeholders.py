@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
 
@@ -35,30 +35,40 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     before, after = ([line.strip() for line in lines] for lines in (old, new))
     gone, written = Counter(before) - Counter(after), Counter(new) - Counter(old)
     comments = _comments(before)
-    for tag, a, a_end, b, b_end in opcodes(before, after):
-        marks = [after[j] for j in range(b, b_end) if new[j] in written and _kind(after[j])]
-        for mark in marks if tag == "replace" else []:
-            lost = {i: before[i] for i in range(a, a_end) if before[i] in gone}
-            if replaced := _replaced(mark, lost, after[b:b_end], comments):
+    for a, a_end, b, b_end in _hunks(before, after):
+        fresh = [after[j] for j in range(b, b_end) if new[j] in written]
+        lost = {i: before[i] for i in range(a, a_end) if before[i] in gone}
+        for mark in filter(_kind, fresh):
+            if replaced := _replaced(mark, lost, fresh, comments):
                 first, last = replaced[0] + 1, replaced[-1] + 1
                 lines = f"lines {first} to {last} are" if last > first else f"line {first} is"
                 return f"{lines} replaced by “{mark[:60]}”"
     return ""
 
 
+def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the ranges between the same lines; a line without words separates none."""
+    start, start_new = 0, 0
+    for tag, a, a_end, b, _ in opcodes(old, new):
+        for i in range(a, a_end) if tag == "equal" else ():
+            if _has_words(old[i]):
+                yield start, i, start_new, b + i - a
+                start, start_new = i + 1, b + i - a + 1
+    yield start, len(old), start_new, len(new)
+
+
 def _replaced(
-    mark: str, lost: Mapping[int, str], new: Sequence[str], comments: Container[int]
+    mark: str, lost: Mapping[int, str], new: Sequence[str], comments: Set[int]
 ) -> list[int]:
     """Return the indices of the lost lines that a mark replaces, and not the new ones beside it."""
     kind, lost = _kind(mark), {i: line for i, line in lost.items() if _has_words(line)}
     others = [line for line in new if _has_words(line) and not _kind(line)]
-    code = [i for i in lost if i not in comments]
     if any(_are_similar(mark, lost[i]) for i in lost if i in comments):
         return []  # it is a reworded comment
-    if kind == "comment":  # new code may be what it describes
-        return [*lost] if not others and len(code) >= MIN_LINES else []
     fresh = [line for line in others if not any(_are_similar(line, lost[i]) for i in lost)]
     left = [i for i in lost if not any(_are_similar(lost[i], line) for line in others)]
+    if kind == "comment":  # new code may be what it describes
+        return left if not fresh and len({*left} - comments) >= MIN_LINES else []
     return left if len(left) > 2 * len(fresh) + (kind == "inline") else []
 
 

@@ -59,6 +59,8 @@ OLD = source("inventory.py")
     [
         ([*OLD[:65], "    # ... rest ...", *OLD[80:]], "lines 66 to 80 are replaced by “#"),
         ([*OLD[:65], "... (15 more lines)", *OLD[80:]], "lines 66 to 80 are replaced by “..."),
+        ([*OLD[:22], "    ...", "", *OLD[28:]], "lines 24 to 28 are replaced by “..."),
+        ([*OLD[:72], "def total():", "# [code here]", *OLD[80:]], "lines 75 to 80 are"),
         ([*OLD[:11], "# as before", *OLD[12:]], "line 12 is replaced by “# as before”"),
         ([*OLD, "# ... rest of the file"], ""),
         ([*OLD[:65], "    # ... rest ...", *OLD[65:]], ""),
