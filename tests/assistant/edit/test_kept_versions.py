@@ -186,6 +186,15 @@ def test_a_write_that_fails_leaves_only_the_edit_before_it(path, monkeypatch, is
     assert path.read_text() == "old\n"
 
 
+def test_an_edit_that_two_programs_make_at_once_is_taken_back(path):
+    file = text_file.read(path)
+    write(path, b"new\n")
+    with pytest.raises(StorageError, match="has changed meanwhile"):
+        kept_versions.write(file, b"new\n", file.data)
+    kept_versions.undo(path)
+    assert path.read_text() == "old\n"
+
+
 def refuse(*_, **__):
     raise OSError(errno.ENOSPC, "No space left on device")
 
