@@ -60,7 +60,7 @@ def _unpacking(
     """Return how a column is decoded; a damaged one becomes `damaged`, or else `empty`."""
 
     def unpack(packed: Any) -> Any:
-        with suppress(struct.error, zlib.error, msgspec.MsgspecError):
+        with suppress(struct.error, zlib.error, msgspec.MsgspecError, ValueError, TypeError):
             return decode(packed) if packed else empty
         return damaged or empty
 
