@@ -2,11 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
 
-from assistant.edit.comparison import opcodes
+from assistant.edit.comparison import paired
 
 # Signs of comments that need a blank after them; without one, they may begin code.
 SPACED = r"(?:\#+|--+|;+|%+|'|::|!|\.\.|(?i:rem|dnl)\b)(?=\s)"
@@ -34,42 +34,37 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     """
     before, after = ([line.strip() for line in lines] for lines in (old, new))
     gone, written = Counter(before) - Counter(after), Counter(new) - Counter(old)
-    comments = _comments(before)
-    for a, a_end, b, b_end in _hunks(before, after):
+    comments, pairs = _comments(before), paired(before, after)
+    same = [(i, j) for i, j in pairs if before[i] == after[j] and _has_words(before[i])]
+    a = b = 0
+    for a_end, b_end in (*same, (len(before), len(after))):
+        lines = range(a, a_end)
+        lost = {i: before[i] for i in lines if before[i] in gone and _has_words(before[i])}
         fresh = [after[j] for j in range(b, b_end) if new[j] in written]
-        lost = {i: before[i] for i in range(a, a_end) if before[i] in gone}
         for mark in filter(_kind, fresh):
             if replaced := _replaced(mark, lost, fresh, comments):
                 first, last = replaced[0] + 1, replaced[-1] + 1
-                lines = f"lines {first} to {last} are" if last > first else f"line {first} is"
-                return f"{lines} replaced by “{mark[:60]}”"
+                which = f"lines {first} to {last} are" if last > first else f"line {first} is"
+                return f"{which} replaced by “{mark[:60]}”"
+        a, b = a_end + 1, b_end + 1
     return ""
 
 
-def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the ranges between the same lines; a line without words separates none."""
-    start, start_new = 0, 0
-    for tag, a, a_end, b, _ in opcodes(old, new):
-        for i in range(a, a_end) if tag == "equal" else ():
-            if _has_words(old[i]):
-                yield start, i, start_new, b + i - a
-                start, start_new = i + 1, b + i - a + 1
-    yield start, len(old), start_new, len(new)
-
-
 def _replaced(
-    mark: str, lost: Mapping[int, str], new: Sequence[str], comments: Set[int]
+    mark: str, lost: Mapping[int, str], fresh: Sequence[str], comments: Set[int]
 ) -> list[int]:
-    """Return the indices of the lost lines that a mark replaces, and not the new ones beside it."""
-    kind, lost = _kind(mark), {i: line for i, line in lost.items() if _has_words(line)}
-    others = [line for line in new if _has_words(line) and not _kind(line)]
+    """Return the indices of the lost lines that a mark replaces, and not the fresh ones beside it.
+
+    New code may be what a mere comment describes.
+    """
     if any(_are_similar(mark, lost[i]) for i in lost if i in comments):
         return []  # it is a reworded comment
-    fresh = [line for line in others if not any(_are_similar(line, lost[i]) for i in lost)]
-    left = [i for i in lost if not any(_are_similar(lost[i], line) for line in others)]
-    if kind == "comment":  # new code may be what it describes
-        return left if not fresh and len({*left} - comments) >= MIN_LINES else []
-    return left if len(left) > 2 * len(fresh) + (kind == "inline") else []
+    code = [line for line in fresh if _has_words(line) and not _kind(line)]
+    others = sum(not any(_are_similar(line, lost[i]) for i in lost) for line in code)
+    left = [i for i in lost if not any(_are_similar(lost[i], line) for line in code)]
+    if (kind := _kind(mark)) == "comment":
+        return left if not others and len({*left} - comments) >= MIN_LINES else []
+    return left if len(left) > 2 * others + (kind == "inline") else []
 
 
 def _kind(line: str) -> str:
