@@ -32,15 +32,17 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     A comment is a placeholder if it alone replaces several lines of code. Typical words or an
     ellipsis make a line a placeholder also if it replaces one line or is beside changed lines.
     """
-    before, after = ([line.strip() for line in lines] for lines in (old, new))
-    gone, written = Counter(before) - Counter(after), Counter(new) - Counter(old)
-    comments, pairs = _comments(before), paired(before, after)
-    same = [(i, j) for i, j in pairs if before[i] == after[j] and _has_words(before[i])]
+    stripped = [*map(str.strip, old)]
+    numbers = [i for i, line in enumerate(stripped) if _has_words(line)]  # others are everywhere
+    kept = [line for line in new if _has_words(line) or _kind(line.strip())]
+    before, after = [stripped[i] for i in numbers], [*map(str.strip, kept)]
+    gone, written = Counter(before) - Counter(after), Counter(kept) - Counter(old)
+    comments = _comments(stripped)
+    same = [(i, j) for i, j in paired(before, after) if before[i] == after[j]]
     a = b = 0
     for a_end, b_end in (*same, (len(before), len(after))):
-        lines = range(a, a_end)
-        lost = {i: before[i] for i in lines if before[i] in gone and _has_words(before[i])}
-        fresh = [after[j] for j in range(b, b_end) if new[j] in written]
+        lost = {numbers[i]: before[i] for i in range(a, a_end) if before[i] in gone}
+        fresh = [after[j] for j in range(b, b_end) if kept[j] in written]
         for mark in filter(_kind, fresh):
             if replaced := _replaced(mark, lost, fresh, comments):
                 first, last = replaced[0] + 1, replaced[-1] + 1
@@ -53,16 +55,13 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
 def _replaced(
     mark: str, lost: Mapping[int, str], fresh: Sequence[str], comments: Set[int]
 ) -> list[int]:
-    """Return the indices of the lost lines that a mark replaces, and not the fresh ones beside it.
-
-    New code may be what a mere comment describes.
-    """
+    """Return the indices of the lost lines that a mark replaces, and no fresh one beside it."""
     if any(_are_similar(mark, lost[i]) for i in lost if i in comments):
         return []  # it is a reworded comment
-    code = [line for line in fresh if _has_words(line) and not _kind(line)]
+    kind, code = _kind(mark), [line for line in fresh if not _kind(line)]
     others = sum(not any(_are_similar(line, lost[i]) for i in lost) for line in code)
     left = [i for i in lost if not any(_are_similar(lost[i], line) for line in code)]
-    if (kind := _kind(mark)) == "comment":
+    if kind == "comment":  # other code may be what it describes
         return left if not others and len({*left} - comments) >= MIN_LINES else []
     return left if len(left) > 2 * others + (kind == "inline") else []
 
