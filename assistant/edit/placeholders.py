@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import pairwise
 from pathlib import Path
 
 from assistant.edit.comparison import paired
@@ -37,16 +38,14 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     before, after = [stripped[i] for i in numbers], [*map(str.strip, kept)]
     gone, written = Counter(before) - Counter(after), Counter(kept) - Counter(old)
     comments = _comments(stripped)
-    same = [(i, j) for i, j in paired(before, after) if before[i] == after[j]]
-    a = b = 0
-    for a_end, b_end in (*same, (len(before), len(after))):
-        lost = {numbers[i]: before[i] for i in range(a, a_end) if before[i] in gone}
-        fresh = [after[j] for j in range(b, b_end) if kept[j] in written]
+    same = ((i, j) for i, j in paired(before, after) if before[i] == after[j])
+    for (a, b), (a_end, b_end) in pairwise([(-1, -1), *same, (len(before), len(after))]):
+        lost = {numbers[i]: before[i] for i in range(a + 1, a_end) if before[i] in gone}
+        fresh = [after[j] for j in range(b + 1, b_end) if kept[j] in written]
         for mark, replaced in _replacing(fresh, lost, comments):
             first, last = replaced[0] + 1, replaced[-1] + 1
             which = f"lines {first} to {last} are" if last > first else f"line {first} is"
             return f"{which} replaced by “{mark[:60]}”"
-        a, b = a_end + 1, b_end + 1
     return ""
 
 
