@@ -34,14 +34,14 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     """
     stripped = [*map(str.strip, old)]
     numbers = [i for i, line in enumerate(stripped) if _has_words(line)]  # others are everywhere
-    kept = [line for line in new if _has_words(line) or _kind(line.strip())]
-    before, after = [stripped[i] for i in numbers], [*map(str.strip, kept)]
-    gone, written = Counter(before) - Counter(after), Counter(kept) - Counter(old)
+    worded = [line for line in new if _has_words(line) or _kind(line.strip())]
+    before, after = [stripped[i] for i in numbers], [*map(str.strip, worded)]
+    gone, written = Counter(before) - Counter(after), Counter(worded) - Counter(old)
     comments = _comments(stripped)
     same = ((i, j) for i, j in paired(before, after) if before[i] == after[j])
     for (a, b), (a_end, b_end) in pairwise([(-1, -1), *same, (len(before), len(after))]):
         lost = {numbers[i]: before[i] for i in range(a + 1, a_end) if before[i] in gone}
-        fresh = [after[j] for j in range(b + 1, b_end) if kept[j] in written]
+        fresh = [after[j] for j in range(b + 1, b_end) if worded[j] in written]
         for mark, replaced in _replacing(fresh, lost, comments):
             first, last = replaced[0] + 1, replaced[-1] + 1
             which = f"lines {first} to {last} are" if last > first else f"line {first} is"
