@@ -26,7 +26,7 @@ MIN_COVERAGE = 0.7  # the share of a text's tokens that a draft must have to be 
 SAMPLE = Path(__file__).with_name("coverage_sample.txt").read_bytes()
 """Code and prose by which the coverage of a draft's vocabulary is measured."""
 FOLDER = "mappings"
-MAX_FILES = 16  # beyond them, the oldest are removed; one has about two megabytes
+MAX_FILES = 16  # beyond them, the oldest are removed; one has up to two megabytes
 VERSION = 2  # of the format and of the rules by which tokens are the same
 
 SharedTokens = tuple[dict[int, int], int, Callable[[int], tuple[int, ...]] | None]

@@ -65,7 +65,8 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     """
     old, is_whole = lines[slice(*part)], not _texts([*lines[: part.start], *lines[part.end :]])
     has_columns = any("\t" in line.strip() for line in lines)
-    before, after = ([_key(line, has_columns) for line in text] for text in (old, new))
+    key = (lambda line: " ".join(line.split())) if has_columns else str.strip
+    before, after = ([*map(key, text)] for text in (old, new))
     if not any(after) or (is_whole and before == after):
         return list(new)
     pairs = [*paired(before, after)]
@@ -177,7 +178,3 @@ def _balance(texts: Sequence[str]) -> int:
 
 def _texts(lines: Sequence[str]) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
-
-
-def _key(line: str, has_columns: bool) -> str:
-    return " ".join(line.split()) if has_columns else line.strip()

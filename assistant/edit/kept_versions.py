@@ -33,8 +33,9 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
     try:
         text_file.replace(file.path, file.data, new)
     except StorageError:
-        with suppress(OSError):  # a disk that may not be written keeps it
-            version.unlink()
+        with suppress(OSError, UsageError):  # a disk that may not be written keeps it
+            if contents(file.path, str(file.path)) != new:  # by another program
+                version.unlink()
         raise
     with suppress(OSError):  # it is the version of what the file is now in any case
         _remove_others(version)

@@ -1,12 +1,12 @@
 """Lines that replace code in a new version, such as "# other methods unchanged"."""
 
 import re
-from collections import Counter
-from collections.abc import Container, Mapping, Sequence, Set
-from functools import lru_cache
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import pairwise
 from pathlib import Path
 
-from assistant.edit.comparison import opcodes
+from assistant.edit.comparison import paired
 
 # Signs of comments that need a blank after them; without one, they may begin code.
 SPACED = r"(?:\#+|--+|;+|%+|'|::|!|\.\.|(?i:rem|dnl)\b)(?=\s)"
@@ -32,34 +32,38 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     A comment is a placeholder if it alone replaces several lines of code. Typical words or an
     ellipsis make a line a placeholder also if it replaces one line or is beside changed lines.
     """
-    before, after = ([line.strip() for line in lines] for lines in (old, new))
-    gone, written = Counter(before) - Counter(after), Counter(new) - Counter(old)
-    comments = _comments(before)
-    for tag, a, a_end, b, b_end in opcodes(before, after):
-        marks = [after[j] for j in range(b, b_end) if new[j] in written and _kind(after[j])]
-        for mark in marks if tag == "replace" else []:
-            lost = {i: before[i] for i in range(a, a_end) if before[i] in gone}
-            if replaced := _replaced(mark, lost, after[b:b_end], comments):
-                first, last = replaced[0] + 1, replaced[-1] + 1
-                lines = f"lines {first} to {last} are" if last > first else f"line {first} is"
-                return f"{lines} replaced by “{mark[:60]}”"
+    stripped = [*map(str.strip, old)]
+    numbers = [i for i, line in enumerate(stripped) if _has_words(line)]  # others are everywhere
+    worded = [line for line in new if _has_words(line) or _kind(line.strip())]
+    before, after = [stripped[i] for i in numbers], [*map(str.strip, worded)]
+    gone, written = Counter(before) - Counter(after), Counter(worded) - Counter(old)
+    comments = _comments(stripped)
+    same = ((i, j) for i, j in paired(before, after) if before[i] == after[j])
+    for (a, b), (a_end, b_end) in pairwise([(-1, -1), *same, (len(before), len(after))]):
+        lost = {numbers[i]: before[i] for i in range(a + 1, a_end) if before[i] in gone}
+        fresh = [after[j] for j in range(b + 1, b_end) if worded[j] in written]
+        for mark, replaced in _replacing(fresh, lost, comments):
+            first, last = replaced[0] + 1, replaced[-1] + 1
+            which = f"lines {first} to {last} are" if last > first else f"line {first} is"
+            return f"{which} replaced by “{mark[:60]}”"
     return ""
 
 
-def _replaced(
-    mark: str, lost: Mapping[int, str], new: Sequence[str], comments: Container[int]
-) -> list[int]:
-    """Return the indices of the lost lines that a mark replaces, and not the new ones beside it."""
-    kind, lost = _kind(mark), {i: line for i, line in lost.items() if _has_words(line)}
-    others = [line for line in new if _has_words(line) and not _kind(line)]
-    code = [i for i in lost if i not in comments]
-    if any(_are_similar(mark, lost[i]) for i in lost if i in comments):
-        return []  # it is a reworded comment
-    if kind == "comment":  # new code may be what it describes
-        return [*lost] if not others and len(code) >= MIN_LINES else []
-    fresh = [line for line in others if not any(_are_similar(line, lost[i]) for i in lost)]
-    left = [i for i in lost if not any(_are_similar(lost[i], line) for line in others)]
-    return left if len(left) > 2 * len(fresh) + (kind == "inline") else []
+def _replacing(
+    fresh: Sequence[str], lost: Mapping[int, str], comments: Set[int]
+) -> Iterator[tuple[str, list[int]]]:
+    """Yield the fresh lines that replace lost ones, which no code beside them does, and those."""
+    kinds = {line: kind for line in fresh if (kind := _kind(line))}
+    code = [line for line in fresh if line not in kinds]
+    reworded = _akin(kinds, [lost[i] for i in lost if i in comments])
+    changed, akin = _akin(code, lost.values()), _akin(lost.values(), code)
+    left, others = [i for i in lost if lost[i] not in akin], [c for c in code if c not in changed]
+    for mark, kind in kinds.items():
+        is_many = len(left) > 2 * len(others) + (kind == "inline")
+        if kind == "comment":  # other code may be what it describes
+            is_many = not others and len({*left} - comments) >= MIN_LINES
+        if is_many and mark not in reworded:
+            yield mark, left
 
 
 def _kind(line: str) -> str:
@@ -76,16 +80,19 @@ def _kind(line: str) -> str:
     return "comment" if is_comment and len(line) <= 80 and not DELETION.search(line) else ""
 
 
-def _are_similar(line: str, other: str) -> bool:
-    """Return whether two lines have at least half of their words in common."""
-    one, two = _words(line), _words(other)
-    both = len(one & two)
-    return both > 0 and 3 * both >= len(one) + len(two)
-
-
-@lru_cache(10_000)
-def _words(line: str) -> Set[str]:
-    return {*re.findall(r"\w+", line)}
+def _akin(lines: Iterable[str], others: Iterable[str]) -> set[str]:
+    """Return the lines that have at least half of their words in common with one of the others."""
+    words = {line: {*re.findall(r"\w+", line)} for line in (*lines, *others)}
+    known = defaultdict[str, set[str]](set)
+    for other in others:
+        for word in words[other]:
+            known[word].add(other)
+    akin = set[str]()
+    for line in lines:
+        both = Counter(other for word in words[line] for other in known[word])
+        if any(3 * n >= len(words[line]) + len(words[other]) for other, n in both.items()):
+            akin.add(line)
+    return akin
 
 
 def _has_words(line: str) -> bool:

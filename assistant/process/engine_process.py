@@ -127,7 +127,8 @@ class EngineProcess:
             if worker and doing is stream.job:
                 worker.order(order)
             elif isinstance(order, UpdateRequest) and isinstance(stream.job, Request):
-                stream.job = _updated(stream.job, order)
+                steered = replace(stream.job, mode=order.mode, lookahead=order.lookahead)
+                stream.job = replace(steered, sampling=order.sampling or steered.sampling)
         elif stream in self._waiting:
             self._waiting.remove(stream)
             stream.put(STOPPED, last=True)
@@ -218,8 +219,3 @@ class EngineProcess:
         while self._waiting and not isinstance(self._waiting[0].job, EngineArgs):
             self._waiting.popleft().put(died, last=True)
         return died
-
-
-def _updated(request: Request, update: UpdateRequest) -> Request:
-    sampling = update.sampling or request.sampling
-    return replace(request, mode=update.mode, lookahead=update.lookahead, sampling=sampling)

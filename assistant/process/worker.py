@@ -1,8 +1,8 @@
 """The engine's process: `python -m assistant.process.worker`.
 
 Commands come by its standard input and events leave by its standard output; output of libraries
-goes to standard error. PARENT is the id of the client's process. This one never outlives it, leaves
-no core file, opens no connection if the system can prevent that, and does not use the terminal.
+goes to standard error. It never outlives its client, leaves no core file, opens no connection if
+the system can prevent that, and does not use the terminal.
 """
 
 from __future__ import annotations

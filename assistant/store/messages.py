@@ -60,14 +60,13 @@ def _unpacking(
     """Return how a column is decoded; a damaged one becomes `damaged`, or else `empty`."""
 
     def unpack(packed: Any) -> Any:
-        with suppress(struct.error, zlib.error, msgspec.MsgspecError):
+        with suppress(struct.error, zlib.error, msgspec.MsgspecError, ValueError, TypeError):
             return decode(packed) if packed else empty
         return damaged or empty
 
     return unpack
 
 
-_FILES_DAMAGED = (Attachment("damaged", "The files stored with this message are damaged."),)
 _RENAMED = {"tool_calls": "calls"}  # fields whose columns are called otherwise
 _COLUMNS = {
     field.name: _RENAMED.get(field.name, field.name)
@@ -87,7 +86,7 @@ UNPACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
     "token_ids": _unpacking(lambda ids: struct.unpack(f"<{len(ids) // 4}i", ids), ()),
     "attachments": _unpacking(
         lambda files: msgspec.msgpack.decode(zlib.decompress(files), type=tuple[Attachment, ...]),
-        (), _FILES_DAMAGED,
+        (), (Attachment("damaged", "The files stored with this message are damaged."),),
     ),
     "stats": _unpacking(lambda stats: msgspec.msgpack.decode(stats, type=Stats), None),
     "tool_calls": _unpacking(lambda text: msgspec.json.decode(text, type=tuple[ToolCall, ...]), ()),

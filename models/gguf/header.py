@@ -178,7 +178,7 @@ class Header:
 
     def _text(self, key: str) -> str | None:
         value = self.metadata.get(key)
-        return value if isinstance(value, str) else None
+        return value.split("\0")[0] if isinstance(value, str) else None  # as libraries in C do
 
 
 def read(path: Path) -> Header:

@@ -187,7 +187,7 @@ def test_a_strange_value_in_a_sound_model_is_no_obstacle(tmp_path, model, key, s
     assert header.vocabulary is None or len(header.vocabulary) == 32
 
 
-@pytest.mark.parametrize("kind", ["none", "no_vocab"])
+@pytest.mark.parametrize("kind", ["none", "no_vocab", "none\0x"])
 def test_tokens_that_no_tokenizer_uses_are_no_vocabulary(tmp_path, model, kind):
     layout = read_layout(model)
     write(layout, tmp_path / "m.gguf", {**layout.values, "tokenizer.ggml.model": text(kind)})

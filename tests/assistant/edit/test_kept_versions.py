@@ -32,8 +32,11 @@ def write(path, new, keeps=True):
     kept_versions.write(file, new, file.data if keeps else None)
 
 
-def test_an_edit_is_taken_back_and_done_again(path):
+def test_an_edit_is_taken_back_and_done_again_though_two_programs_made_it(path):
+    file = text_file.read(path)
     write(path, b"new\n")
+    with pytest.raises(StorageError, match="has changed meanwhile"):
+        kept_versions.write(file, b"new\n", file.data)
     assert path.read_text() == "new\n"
     for expected in ("old\n", "new\n", "old\n"):
         kept_versions.undo(path)

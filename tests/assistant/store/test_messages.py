@@ -132,8 +132,10 @@ def test_the_record_that_is_returned_is_the_record_that_is_read(store):
 
 
 DAMAGE = {
-    "figures that are none": ("UPDATE message SET stats = x'c1c1' WHERE role = 'assistant'"),
-    "figures of another kind": ("UPDATE message SET stats = x'930102' WHERE role = 'assistant'"),
+    "figures that are none": "UPDATE message SET stats = x'c1c1' WHERE role = 'assistant'",
+    "figures of another kind": "UPDATE message SET stats = x'930102' WHERE role = 'assistant'",
+    "a letter in figures": "UPDATE message SET stats = x'81a46d6f6465a1ff'",
+    "kinds of values": "UPDATE message SET stats = 1, token_ids = 'a', attachments = 1, calls = 1",
     "half a token": "UPDATE message SET token_ids = x'010203' WHERE role = 'assistant'",
     "an attachment": "UPDATE message SET attachments = x'00112233' WHERE role = 'user'",
     "a letter": "UPDATE message SET content = CAST(x'ff' || content AS TEXT)",
