@@ -99,7 +99,7 @@ class ReceivedAnswer:
             self.finished = event
         else:
             self.tokens += event.tokens
-            self.last = event if event.forecast else self.last  # a round of buffered text has none
+            self.last = event
 
     @property
     def cut(self) -> str | None:
