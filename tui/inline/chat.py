@@ -130,7 +130,7 @@ class InlineChat:
     async def load(self, target: str = "") -> None:
         """Load the models of the settings in force, or with another target, which then applies.
 
-        A `SpecchatError` says that they are not usable, and that none were loaded before.
+        A `SpecchatError` says that those of the settings are not usable.
         """
         self.scrollback.show_status(activity=Activity("looking for the models", 0.0))
         change: dict[str, Any] = {"target": target} if target else {}
@@ -144,12 +144,12 @@ class InlineChat:
                     raise ModelError("No model is loaded; /model NAME loads one.")
                 self._handle(event)
         except SpecchatError as error:
-            if not (target or self.ready):
+            if not target:
                 raise
             self.scrollback.show_status(activity=None)
             self.scrollback.note(str(error))
         else:
-            if no_draft and self.ready:
+            if self.ready:
                 self.scrollback.note(without_draft(no_draft, self.ready, self.settings))
 
     async def _save_regularly(self) -> None:

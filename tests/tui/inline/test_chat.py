@@ -21,7 +21,7 @@ from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 
 LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
-READY = Ready(ModelInfo("target", "t", Path("t"), 2000), None, None)
+READY = Ready(ModelInfo("target", "t", Path("t"), 2000), None, "d.gguf has other tokens.")
 PASSAGE = Attachment("notes/air.md", "Zeppelins are moored in Lima.", 1, 1, 1)
 
 
@@ -113,13 +113,14 @@ async def test_a_model_is_chosen_while_others_load_and_settings_change(monkeypat
     await chat.load("nowhere")  # does not end the program, which has no model yet
     assert "No model is called 'nowhere'." in chat.scrollback.finished()
     monkeypatch.setattr(Settings, "setup", lambda _: (may_end.wait(), None))
-    monkeypatch.setattr(chat._engine, "do", lambda _: aiter_of())
+    monkeypatch.setattr(chat._engine, "do", lambda _: aiter_of(READY))
     loading = asyncio.create_task(chat.load("elsewhere"))
     await asyncio.sleep(0)
     chat.apply(replace(chat.settings, mode="ars"))
     may_end.set()
     await loading
     assert (chat.settings.target, chat.settings.mode) == ("elsewhere", "ars")
+    assert "d.gguf has other tokens." in chat.scrollback.finished()
 
 
 async def aiter_of(*events: Event) -> AsyncIterator[Event]:
