@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import Mock
 
 from assistant.events import Decoded, Event, ModelInfo, Ready
+from assistant.session.attachments import LIMIT
 from assistant.session.events import InputRestored
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
@@ -39,6 +40,17 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     assert "with long.md (by passages)" in shown
     chat._handle(InputRestored("Where?", (*question.attachments, PASSAGE)))
     assert chat.attachments == [LONG]
+
+
+async def test_a_paste_replaces_no_other_also_after_a_restart_and_is_refused_if_too_long() -> None:
+    earlier, chat = (InlineChat(Settings(), Store(None)) for _ in range(2))
+    earlier.prompt = chat.prompt = Mock()
+    earlier.paste("a")
+    chat.insert(earlier.typed)
+    for text in ("b", "x" * (LIMIT + 1)):
+        chat.paste(text)
+    assert [file.text for file in chat.attachments] == ["a", "b"]
+    assert "10,000,001 characters; 10,000,000 fit." in chat.scrollback.finished()
 
 
 async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, monkeypatch) -> None:
