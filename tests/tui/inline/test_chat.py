@@ -16,7 +16,7 @@ from assistant.store.store import Store
 from assistant.store.values import Attachment
 from models.errors import UsageError
 from tests.answer_stats import FIRST
-from tests.stored import ask
+from tests.stored import ask, begin
 from tui.chat.conversation.turn import when
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
@@ -65,19 +65,22 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, mon
     assert [file.name for file in question.attachments] == ["my file.txt", "my", "b.md"]
 
 
-async def test_conversations_are_listed_with_their_dates() -> None:
+async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them() -> None:
     store = Store(None)
-    ask(store, store.create("A chat"), None, "The question")
+    question = ask(store, number := store.create("A chat"), None, "The question")
+    begin(store, number, question.id, "t")
     chat = InlineChat(Settings(), store)
-    chat.prompt = Mock()
-    SlashCommands(chat).enter("/chats")
+    chat.prompt, commands = Mock(text=lambda: ""), SlashCommands(chat)
+    commands.enter("/chats")
+    commands.enter(f"/open {number}")
     (row,) = store.summaries()
     shown = chat.scrollback.finished()
     assert f"{when(row.updated)}  A chat" in shown
+    assert "another specchat is writing this answer" in shown
     assert "There are more" not in shown
     for number in range(20):
         store.create(f"Chat {number}")
-    SlashCommands(chat).enter("/chats")
+    commands.enter("/chats")
     assert "There are more than 20; /chats WORDS finds others." in chat.scrollback.finished()
 
 
