@@ -16,7 +16,8 @@ from assistant.store.store import Store
 from assistant.store.values import Attachment
 from models.errors import UsageError
 from tests.answer_stats import FIRST
-from tests.stored import ask, begin
+from tests.stored import ask, begin, stream
+from tests.tui.chat.turns import round_of
 from tui.chat.conversation.turn import when
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
@@ -68,7 +69,8 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, mon
 async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them() -> None:
     store = Store(None)
     question = ask(store, number := store.create("A chat"), None, "The question")
-    begin(store, number, question.id, "t")
+    rounds = round_of("Half"), round_of(" later")  # which came since the text was read
+    stream(store, begin(store, number, question.id, "t").id, "Half", rounds)
     chat = InlineChat(Settings(), store)
     chat.prompt, commands = Mock(text=lambda: ""), SlashCommands(chat)
     commands.enter("/chats")
@@ -77,6 +79,7 @@ async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_t
     shown = chat.scrollback.finished()
     assert f"{when(row.updated)}  A chat" in shown
     assert "another specchat is writing this answer" in shown
+    assert ("Half" in shown, "later" in shown) == (True, False)
     assert "There are more" not in shown
     for number in range(20):
         store.create(f"Chat {number}")
