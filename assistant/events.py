@@ -145,6 +145,15 @@ class Step(Struct, frozen=True, rename={"rejected": "ghosts"}):  # as stored tra
         """Return the text that the round adds to the thought before it."""
         return text_in(self.tokens, "thought")
 
+    @property
+    def items(self) -> tuple[Token | RejectedToken, ...]:
+        """All of the round in the order of the text, rejected proposals before what follows them.
+
+        Tokens of earlier rounds, whose text was buffered, may be among the first.
+        """
+        at = len(self.tokens) - (bool(self.tokens) and self.tokens[-1].origin is not Origin.DRAFT)
+        return (*self.tokens[:at], *self.rejected, *self.tokens[at:])
+
     def part(self, part: Part) -> "Step":
         """Return the tokens of one part; rejected proposals go with the last token."""
         tokens = tuple(token for token in self.tokens if token.part == part)

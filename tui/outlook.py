@@ -122,9 +122,13 @@ def can_guess(ready: Ready, settings: Settings) -> bool:
     return ready.draft is not None or bool(copies)
 
 
-def without_draft(reason: str, ready: Ready, settings: Settings) -> str:
-    """Return why there is no draft model, and the consequence for answers."""
-    if settings.mode == "ars":
+def without_draft(no_draft: str | None, ready: Ready, settings: Settings) -> str:
+    """Return why there is no draft model, and the consequence for answers; nothing if there is one.
+
+    `no_draft` is the reason, if it was known before the models were loaded.
+    """
+    reason = "" if ready.draft else no_draft or str(ready.no_draft)
+    if not reason or settings.mode == "ars":
         return reason
     if can_guess(ready, settings):
         return f"Guesses come from the conversation alone. {reason}"
@@ -145,16 +149,12 @@ def suggest_larger(target: Path, settings: Settings) -> str | None:
     return f"A larger model, {what}, may answer better. F5 to get it."
 
 
-def missing_draft(no_draft: str | None, ready: Ready, settings: Settings) -> str | None:
-    """Return why there is no draft, if the settings make one expected.
-
-    `no_draft` is the reason, if it was known before the models were loaded.
-    """
-    expected = settings.draft or settings.mode != "ars"
-    if ready.draft or settings.draft == NO_DRAFT or not expected:
-        return None
-    text = without_draft(no_draft or str(ready.no_draft), ready, settings)
-    if no_draft or not ready.rolls_back:
+def missing_draft(no_draft: str | None, ready: Ready, settings: Settings) -> str:
+    """Return why there is no draft if the settings make one expected, and how to find one."""
+    if settings.draft == NO_DRAFT or (settings.mode == "ars" and not settings.draft):
+        return ""
+    text = without_draft(no_draft, ready, settings)
+    if not text or no_draft or not ready.rolls_back:
         return text
     # The draft is incompatible, so another one may work.
     target = f" {shlex.quote(settings.target)}" if settings.target else ""

@@ -53,6 +53,7 @@ class AnswerBuilder:
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
         self._logprobs = request.logprobs
+        self._plan: tuple[int, Forecast | None] = 0, None  # of the last round
         self.figures = figures
 
     def add(
@@ -87,7 +88,8 @@ class AnswerBuilder:
         # Nothing after the end of the answer is reported.
         whole = len(added) == len(round_.tokens)
         rejected = self._provenance.rejected(round_) if whole else ()
-        return self._decoded(shown, rejected, round_.proposed, forecast)
+        self._plan = round_.proposed, forecast
+        return self._decoded(shown, rejected)
 
     def finish(self) -> Iterator[events.Decoded | events.Finished]:
         """Yield the buffered text, if any, and the end of the answer."""
@@ -114,13 +116,9 @@ class AnswerBuilder:
         return events.Stop.LENGTH if is_full else None
 
     def _decoded(
-        self,
-        shown: Sequence[events.Token],
-        rejected: tuple[events.RejectedToken, ...] = (),
-        lookahead: int = 0,
-        forecast: Forecast | None = None,
+        self, shown: Sequence[events.Token], rejected: tuple[events.RejectedToken, ...] = ()
     ) -> events.Decoded:
-        stats = self.figures.stats
+        (lookahead, forecast), stats = self._plan, self.figures.stats
         used = stats.prompt_tokens + stats.generated_tokens
         reader = self._text.call_reader
         deltas: tuple[events.CallDelta, ...] = reader.drain() if reader else ()

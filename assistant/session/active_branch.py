@@ -1,12 +1,13 @@
 """The messages on the screen: one branch of a conversation, which the store has as well."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from time import time
 from typing import TYPE_CHECKING, TypeVar
 
-from assistant.events import Trace
+from assistant.events import Step, Trace
 from assistant.request import ToolCall
 from assistant.session.events import Added, Emit, NotSaved, PathShown, Removed
 from assistant.settings.settings import Settings
@@ -91,6 +92,17 @@ class ActiveBranch:
         if self.store is None or answer < 0:
             return self._traces.get(answer, ())
         return self.store.trace(answer)
+
+    def rounds_of(self, answer: StoredMessage) -> list[Step]:
+        """Return the rounds that a stored text was decoded in: its trace may have later ones."""
+        steps, length = list[Step](), len(answer.content) + len(answer.thought)
+        with suppress(StorageError):  # of a damaged file; the text is shown without colours
+            for step in self.trace(answer.id):
+                if length <= 0:
+                    break
+                steps.append(step)
+                length -= len(step.text) + len(step.thought)
+        return steps
 
     # Messages that are added or change
 

@@ -20,6 +20,7 @@ DOCUMENTS = (".pdf", ".docx", ".eml")
 
 LIMIT = 10_000_000
 """Bytes of the largest file, and characters of the largest paste, that can be attached."""
+PASTED = "pasted text"
 SHORT = 2_000
 """Tokens of texts that are read as a whole on any machine: passages of a short file are nearly all
 of it, and only a file that is read as a whole can be rewritten."""
@@ -43,6 +44,16 @@ def attachment_of(name: str, *, pipes: bool = False) -> Attachment:
     """Return the text of a file, or a folder to be searched, by its name; as `read` does."""
     path = expanded(name)
     return read(path, f"{name.rstrip('/')}/" if os.path.isdir(path) else name, pipes=pipes)
+
+
+def pasted(text: str, others: Iterable[Attachment]) -> Attachment:
+    """Return a text that was pasted, by a name that no other has; UsageError if it is too long."""
+    if len(text) > LIMIT:
+        what = f"The paste has {len(text):,} characters; {LIMIT:,} fit."
+        raise UsageError(f"{what} Save it as a file and attach a part of it.")
+    names = {other.whole.name for other in others}
+    numbered = (f"{PASTED} {number}" for number in range(2, len(names) + 3))
+    return Attachment(next(name for name in (PASTED, *numbered) if name not in names), text)
 
 
 def _extracted(path: Path, name: str) -> str:

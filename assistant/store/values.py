@@ -10,8 +10,8 @@ from assistant.request import ToolCall
 Role = Literal["system", "user", "assistant", "tool"]
 State = Literal["streaming", "complete", "stopped", "failed"]
 
-INTERRUPTED, ELSEWHERE = "interrupted", "elsewhere"
-"""The `stop` of an answer or a call during which the program ended, or that another one writes."""
+INTERRUPTED = "interrupted"
+"""The `stop` of an answer or a call during which the program ended."""
 REFUSED, CANCELLED = "refused", "cancelled"
 """The `stop` of a call that the user refused, and of one that the user cancelled."""
 MARKS = {
@@ -21,9 +21,9 @@ MARKS = {
     "length": "cut at the length limit",
     "context": "cut: the context is full",
     INTERRUPTED: "interrupted: the program ended before the answer did",
-    ELSEWHERE: "another specchat is writing this answer",
+    "streaming": "another specchat is writing this answer",
 }
-"""Why an answer ended early, by its stop reason or else its state."""
+"""Why an answer that is shown is not whole, by its stop reason or else its state."""
 TO_CONVERSATION, TO_MESSAGE = "unfinished, conversation ", "unfinished, message "
 """Prefixes of the keys of unsent texts; the id follows."""
 TOOLS_OF = "tools, conversation "

@@ -246,9 +246,9 @@ def test_a_change_of_a_question_that_is_left_is_there_again(
 def test_a_long_paste_is_attached(tmp_path: Path, models: list[str]) -> None:
     with inline(tmp_path, *models, "--max-tokens", "5") as terminal:
         terminal.paste("\n".join(f"line {number}" for number in range(400)))
-        terminal.shows("Attached to the next question: pasted text 1")
+        terminal.shows("Attached to the next question: pasted text")
         terminal.paste("a\nb")
-        terminal.enter("", "› a", "  with pasted text 1", "The question takes", f"{PROMPT}a")
+        terminal.enter("", "› a", "  with pasted text", "The question takes", f"{PROMPT}a")
         terminal.press("\x03")
         assert len("a\nb") < LONG_PASTE
 

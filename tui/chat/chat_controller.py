@@ -225,8 +225,8 @@ class ChatController:
         widgets.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
         attached.limits, attached.submit = ReadingLimits.of(ready, settings), self.program.submit
         attached.recount()
-        if no_draft:
-            widgets.conversation.note(without_draft(no_draft, ready, settings), "warning")
+        if note := without_draft(no_draft, ready, settings):
+            widgets.conversation.note(note, "warning")
         self.session.ready(ready.target)
 
     def _suggest_larger(self) -> None:

@@ -49,7 +49,7 @@ class FiguresPanel(Lines):
         self.no_draft: str | None = None
         """Why there is no draft model, if there is none."""
         self.last: Decoded | None = None
-        """The last round of the answer, with its forecast."""
+        """The last round of the answer."""
         self.rates: deque[float] = deque(maxlen=WIDTH)
         """The tokens per second so far."""
         self._since = (0.0, 0)  # seconds and tokens at the last rate
@@ -61,10 +61,6 @@ class FiguresPanel(Lines):
 
     def add(self, decoded: Decoded) -> None:
         """Add a round, which `paint` shows."""
-        last = self.last
-        if last is not None and decoded.stats.rounds == last.stats.rounds:  # buffered text
-            plan = last.lookahead, decoded.context_used, decoded.stats, last.forecast
-            decoded = Decoded(decoded.tokens, decoded.rejected, *plan)
         self.last = decoded
         seconds, tokens = decoded.stats.decode_s, decoded.stats.generated_tokens
         last_s, counted = self._since

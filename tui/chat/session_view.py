@@ -6,7 +6,7 @@ from dataclasses import replace
 from assistant.events import Decoded, Loading, Prefilled, Step, Warned
 from assistant.session import events
 from assistant.session.chat_session import ChatSession
-from assistant.store.values import ELSEWHERE, StoredMessage
+from assistant.store.values import StoredMessage
 from models.errors import StorageError
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.tool_turns import ApprovalTurn
@@ -196,4 +196,4 @@ def _as_opened(record: StoredMessage, is_under_way: bool) -> StoredMessage:
     if is_under_way:
         return replace(record, content="", thought="")
     is_elsewhere = record.role == "assistant" and record.state == "streaming"
-    return replace(record, state="stopped", stop=ELSEWHERE) if is_elsewhere else record
+    return replace(record, state="stopped", stop=record.state) if is_elsewhere else record

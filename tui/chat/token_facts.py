@@ -12,7 +12,7 @@ from assistant.events import Alternative, Origin, RejectedToken, Step, Token, Tr
 from tui.chat.panel import SOURCES
 from tui.formatting import MISSING, bar
 from tui.safe import safe
-from tui.text.token_styles import GHOST, NAMES, Kind, kind
+from tui.text.token_styles import NAMES
 from tui.widgets.lines import MUTED, pair, paragraph
 
 UNTESTED = "A guess, never checked: an earlier one was wrong."
@@ -51,11 +51,6 @@ class InspectedToken:
         return safe(self.item.text).replace("\n", breaks).replace("\t", "→   ") or NO_TEXT
 
     @property
-    def kind(self) -> Kind:
-        """The kind, which selects the style."""
-        return GHOST if isinstance(self.item, RejectedToken) else kind(self.item)
-
-    @property
     def tested(self) -> RejectedToken | None:
         """The draft token that was rejected at this position, if any."""
         if isinstance(self.item, RejectedToken):
@@ -83,13 +78,8 @@ def visible(text: str) -> str:
 
 def entries(trace: Trace) -> tuple[InspectedToken, ...]:
     """Return all tokens: of each round the accepted, the rejected, then those sampled."""
-    inspected: list[InspectedToken] = []
-    for number, step in enumerate(trace, 1):
-        accepted = [token for token in step.tokens if token.origin is Origin.DRAFT]
-        drawn = [token for token in step.tokens if token.origin is not Origin.DRAFT]
-        items: tuple[Token | RejectedToken, ...] = (*accepted, *step.rejected, *drawn)
-        inspected += (InspectedToken(item, step, number) for item in items)
-    return tuple(inspected)
+    rounds = ((number, step, item) for number, step in enumerate(trace, 1) for item in step.items)
+    return tuple(InspectedToken(item, step, number) for number, step, item in rounds)
 
 
 def facts(

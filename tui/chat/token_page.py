@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.reactive import var
 
 from tui.chat.token_facts import InspectedToken
-from tui.text.token_styles import styles
+from tui.text.token_styles import kind, styles
 from tui.widgets.lines import Lines
 
 CURSOR = "bold $block-cursor-foreground on $block-cursor-background"
@@ -109,7 +109,7 @@ class TokenPage(Lines, can_focus=True):
         token_styles = styles(self.app.no_color)
         cursor = CURSOR_PLAIN if self.app.no_color else CURSOR
         parts = (
-            (text, cursor if entry == self.cursor else token_styles[self.entries[entry].kind])
+            (text, cursor if entry == self.cursor else token_styles[kind(self.entries[entry].item)])
             for entry, text, _ in self._layout.lines[y]
         )
         return Content.assemble(*parts)

@@ -7,14 +7,13 @@ import signal
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
 from typing import Any, Protocol
 
 from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Constraint
 from assistant.session import events
-from assistant.session.attachments import ReadingLimits, attachment_of
+from assistant.session.attachments import ReadingLimits, attachment_of, pasted
 from assistant.session.chat_session import ChatSession
 from assistant.session.messages import tokens
 from assistant.session.unsent_text import Unsent, UnsentText
@@ -22,10 +21,9 @@ from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
-from models.errors import ModelError, SpecchatError, StorageError
+from models.errors import ModelError, SpecchatError, StorageError, UsageError
 from models.files.places import expanded
 from tui.app.signals import hang_up_if_gone, signals_leave
-from tui.chat.prompt.prompt_attachments import PASTED
 from tui.inline.scrollback import Painter, Scrollback
 from tui.outlook import can_guess, without_draft
 from tui.reading import Activity, as_sent
@@ -75,7 +73,6 @@ class InlineChat:
         self.scrollback = Scrollback(Painter(settings.theme), self.session.branch, *callbacks)
         self.prompt: _Prompt
         """Set by `run`."""
-        self._pastes = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._exit_code = 0
@@ -130,7 +127,7 @@ class InlineChat:
     async def load(self, target: str = "") -> None:
         """Load the models of the settings in force, or with another target, which then applies.
 
-        A `SpecchatError` says that they are not usable, and that none were loaded before.
+        A `SpecchatError` says that those of the settings are not usable.
         """
         self.scrollback.show_status(activity=Activity("looking for the models", 0.0))
         change: dict[str, Any] = {"target": target} if target else {}
@@ -144,12 +141,12 @@ class InlineChat:
                     raise ModelError("No model is loaded; /model NAME loads one.")
                 self._handle(event)
         except SpecchatError as error:
-            if not (target or self.ready):
+            if not target:
                 raise
             self.scrollback.show_status(activity=None)
             self.scrollback.note(str(error))
         else:
-            if no_draft and self.ready:
+            if self.ready:
                 self.scrollback.note(without_draft(no_draft, self.ready, self.settings))
 
     async def _save_regularly(self) -> None:
@@ -177,7 +174,10 @@ class InlineChat:
 
     def paste(self, text: str) -> None:
         """Attach a long text that was pasted."""
-        self.attach(Attachment(f"{PASTED} {next(self._pastes)}", text))
+        try:
+            self.attach(pasted(text, self.attachments))
+        except UsageError as error:
+            self.scrollback.note(str(error))
 
     def add(self, files: Sequence[Attachment]) -> None:
         """Attach texts and folders to the next question; each replaces one of its name."""

@@ -144,7 +144,7 @@ class Scrollback:
                 self._show_question(record)
             elif record.role == "assistant":
                 self._begin()
-                self._add(self._branch.trace(record.id) or [whole(record.content)])
+                self._add(self._branch.rounds_of(record) or [whole(record.content)])
                 self._end(record, opened=True)
 
     def show(self, event: events.SessionEvent) -> None:

@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from assistant.events import Event, ModelInfo, RaceReady, Ready
+from assistant.events import Event, RaceReady, Ready
 from models.errors import UsageError
-from models.files import checksum
+from models.files.checksum import known_sha256
 from tui.race.lanes import line_up, parse
 from tui.race.recorded import RecordedLane, RecordedRace, table, verdict
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import constrained, has_terminal, settings, shared
+from tui.shell.received_answers import model_fields
 
 FAILED = 3
 INTERRUPTED = 130
@@ -123,8 +124,8 @@ def _lane(recorded: RecordedLane, first: float) -> dict[str, Any]:
         "name": lane.name,
         "mode": lane.mode,
         "lookahead": lane.lookahead,
-        "target": _model(ready.target) if ready else None,
-        "draft": _model(ready.draft) if ready and ready.draft else None,
+        "target": ready and model_fields(ready.target, known_sha256),
+        "draft": model_fields(ready.draft, known_sha256) if ready and ready.draft else None,
         "engine": ready and ready.engine,
         "text": finished and finished.text,
         "reasoning_content": (finished and finished.thought) or None,
@@ -135,9 +136,3 @@ def _lane(recorded: RecordedLane, first: float) -> dict[str, Any]:
         "ratio": recorded.tokens_per_s / first if first and recorded.tokens_per_s else None,
         "stats": stats and asdict(stats) | {name: getattr(stats, name) for name in figures},
     }
-
-
-def _model(model: ModelInfo) -> dict[str, Any]:
-    """Return the file of a model, with its sha256 only if that is known already."""
-    known = checksum.known_sha256(model.path)
-    return {"name": model.name, "path": str(model.path), "sha256": known}

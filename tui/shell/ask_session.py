@@ -211,7 +211,7 @@ class AskSession:
         elif event.text or not event.tool_calls:
             self._printing.end()
 
-    def _print(self, text: str | None, style: str = "yellow") -> None:
+    def _print(self, text: str, style: str = "yellow") -> None:
         if text:
             self._console.console.print(Text(safe(text), style), soft_wrap=True)
 

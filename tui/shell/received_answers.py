@@ -1,7 +1,8 @@
 """The answers of `specchat ask`: printing them, their summary, and the JSON report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -99,7 +100,7 @@ class ReceivedAnswer:
             self.finished = event
         else:
             self.tokens += event.tokens
-            self.last = event if event.forecast else self.last  # a round of buffered text has none
+            self.last = event
 
     @property
     def cut(self) -> str | None:
@@ -151,8 +152,8 @@ def report(
     return {
         **_answer(answer, end),
         **({"before": earlier} if earlier else {}),
-        "target": _model(ready.target),
-        "draft": _model(ready.draft) if ready.draft else None,
+        "target": model_fields(ready.target, sha256_once),
+        "draft": model_fields(ready.draft, sha256_once) if ready.draft else None,
         "engine": ready.engine,
         "sampling": asdict(settings.sampling),
         "seed": settings.seed,
@@ -187,5 +188,6 @@ def _fields(value: object, names: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(value, name) for name in names}
 
 
-def _model(model: ModelInfo) -> dict[str, Any]:
-    return {"name": model.name, "path": str(model.path), "sha256": sha256_once(model.path)}
+def model_fields(model: ModelInfo, sha256: Callable[[Path], str | None]) -> dict[str, Any]:
+    """Return a model for a JSON report, with the checksum that `sha256` returns for its file."""
+    return {"name": model.name, "path": str(model.path), "sha256": sha256(model.path)}

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from textual.content import Content, Span
 
-from assistant.events import Origin, Step, Token
+from assistant.events import Origin, RejectedToken, Step, Token
 from tui.safe import safe
 
 Kind = str
@@ -58,8 +58,10 @@ def legend(styles: Styles, kinds: Iterable[Kind] = BASICS) -> Content:
     return Content(" · ").join(shown)
 
 
-def kind(token: Token) -> Kind:
+def kind(token: Token | RejectedToken) -> Kind:
     """Return the kind of a token."""
+    if isinstance(token, RejectedToken):
+        return GHOST
     if token.origin is not Origin.DRAFT or token.source in (None, "model", "draft"):
         is_plain = token.origin is Origin.TARGET and token.part != "answer"
         return THOUGHT if is_plain else token.origin
@@ -68,16 +70,15 @@ def kind(token: Token) -> Kind:
 
 def runs_of(step: Step, show_rejected: bool) -> list[Run]:
     """Return the runs of a round: accepted drafts, rejected ones if wanted, the last token."""
-    accepted = [token for token in step.tokens if token.origin is Origin.DRAFT]
-    rest = [token for token in step.tokens if token.origin is not Origin.DRAFT]
-    texts = [safe(ghost.text) for ghost in step.rejected] if show_rejected else []
-    # Line breaks and tabs are shown as signs.
-    rejected = [(text.replace("\n", "⏎").replace("\t", "⇥"), GHOST) for text in texts]
-    return [*map(_run, accepted), *rejected, *map(_run, rest)]
+    shown = step.items if show_rejected else step.tokens
+    return [(_text(token), kind(token)) for token in shown]
 
 
-def _run(token: Token) -> Run:
-    return safe(token.text), kind(token)
+def _text(token: Token | RejectedToken) -> str:
+    """Return the text of a token; a rejected one breaks no line."""
+    text = safe(token.text)
+    is_rejected = isinstance(token, RejectedToken)
+    return text.replace("\n", "⏎").replace("\t", "⇥") if is_rejected else text
 
 
 class TokenKinds:

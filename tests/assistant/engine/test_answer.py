@@ -114,11 +114,12 @@ def test_a_stop_string_across_tokens_ends_the_answer_and_is_not_shown():
     assert events[-1].token_ids == ()
 
 
-def test_held_text_is_released_when_the_answer_ends_otherwise():
+def test_held_text_is_released_with_the_plan_of_its_round_when_the_answer_ends_otherwise():
     begun = answer(stop_strings=("abz",), max_tokens=2)
-    first = begun.add(sps(0, 1))
+    first = begun.add(sps(0, 1), Forecast(Reason.CHOSEN))
     assert (text_of([first]), begun.stop) == ("", Stop.LENGTH)
     events = list(begun.finish())
+    assert (events[0].lookahead, events[0].forecast) == (1, Forecast(Reason.CHOSEN))
     assert text_of(events) == events[-1].text == "ab"
     assert events[-1].token_ids == (0, 1)
 

@@ -24,7 +24,6 @@ class Alone(App[None]):
         self.sent: list[Unsent] = []
         self.wanted: list[CountTokens] = []
         self.prompt.attached.submit = lambda job, _: self.wanted.append(job)
-        self.edits = 0
 
     def compose(self) -> ComposeResult:
         yield Static("", classes="conversation")
@@ -37,10 +36,6 @@ class Alone(App[None]):
     def take(self, message: Prompt.Submitted) -> None:
         assert message.unsent is not None
         self.sent.append(message.unsent)
-
-    @on(Prompt.Edited)
-    def edited(self) -> None:
-        self.edits += 1
 
 
 class Typist(Driver):

@@ -1,6 +1,5 @@
 """The figures panel, on events of a real engine."""
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -59,10 +58,8 @@ def show(panel: FiguresPanel, round_: Decoded) -> None:
     panel.paint()
 
 
-def decoded(
-    stats: Stats = FAST, forecast: Forecast | None = MEASURED, lookahead: int = 3
-) -> Decoded:
-    return Decoded((), (), lookahead, 300, stats, forecast)
+def decoded(stats: Stats = FAST, forecast: Forecast = MEASURED) -> Decoded:
+    return Decoded((), (), 3, 300, stats, forecast)
 
 
 async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) -> None:
@@ -90,14 +87,6 @@ def test_positions_are_aligned_in_the_panel() -> None:
     rows = [line.plain for line in figures(decoded(replace(FAST, positions=places)), 37, 50)]
     assert "1 █ 100% 2 ▆ 67%  3 ▃ 33%" in "\n".join(rows)
     assert all(len(line) <= 37 for line in rows)
-
-
-async def test_a_round_without_a_forecast_keeps_the_shown_plan() -> None:
-    async with open_panel() as panel:
-        show(panel, decoded(lookahead=3))
-        show(panel, decoded(forecast=None, lookahead=0))
-        assert re.search(r"Guesses in the last round +3\n", panel_text(panel))
-        assert DOING[MEASURED.reason] in " ".join(panel_text(panel).split())
 
 
 async def test_only_changed_lines_are_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -174,19 +174,6 @@ async def test_more_lines_than_the_prompt_shows_are_undone_and_redone() -> None:
         assert typist.prompt.text == ""
 
 
-async def test_unfinished_input_survives_a_restart() -> None:
-    async with at_the_prompt() as typist:
-        await typist.type("half a sen")
-        await typist.paste("long " * 1000)
-        assert typist.app.edits > 0
-        unsent = typist.prompt.typed
-    async with at_the_prompt() as typist:
-        await typist.type("tence")
-        typist.prompt.insert(unsent)
-        assert typist.prompt.text == "half a sentence"
-        assert typist.chips[0].attachment.text == "long " * 1000
-
-
 @pytest.mark.parametrize(
     "state", ["", "null", "3", "{}", '{"text": 1}', '{"text": "", "attachments": [["a"]]}', "\x00"]
 )
@@ -194,7 +181,9 @@ def test_state_that_is_invalid_is_empty(state: str) -> None:
     assert from_json(state) == (Unsent(""), ())
 
 
-async def test_a_failed_prompt_is_given_back_unless_another_was_begun_a_book_as_a_file() -> None:
+async def test_a_prompt_returns_before_what_was_begun_a_failed_one_not_and_a_book_as_a_file() -> (
+    None
+):
     async with at_the_prompt() as typist:
         await typist.paste("long " * 1000)
         attachments = typist.prompt.attachments
@@ -203,6 +192,8 @@ async def test_a_failed_prompt_is_given_back_unless_another_was_begun_a_book_as_
         assert typist.prompt.restore_input("why?", attachments)
         assert (typist.prompt.text, typist.prompt.attachments) == ("why?", attachments)
         assert not typist.prompt.restore_input("other")
+        typist.prompt.insert(Unsent("Who or "))
+        assert typist.prompt.text == "Who or why?"
         typist.prompt.drop()
         book = "".join(random.Random(1).choices("abc \n", k=100_000))
         assert typist.prompt.restore_input(book)

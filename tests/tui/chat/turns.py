@@ -3,7 +3,6 @@
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from types import SimpleNamespace
 from typing import Any
 
 from textual.app import App, ComposeResult
@@ -11,6 +10,8 @@ from textual.pilot import Pilot
 from textual.widgets import Footer
 
 from assistant.events import Origin, RejectedToken, Step, Token, Trace
+from assistant.session.active_branch import ActiveBranch
+from assistant.settings.settings import Settings
 from assistant.store.values import StoredMessage
 from tests.tui.driver import Driver
 from tui.chat.conversation.answer import Answer
@@ -60,7 +61,7 @@ class Page(App[None]):
         super().__init__()
         self.wanted: list[tuple[str, str]] = []
         self.left = 0
-        self.branch: Any = SimpleNamespace(records=(), trace=lambda _: ())
+        self.branch: Any = ActiveBranch(lambda _: None, None, Settings, writes=False)
 
     def compose(self) -> ComposeResult:
         view = Conversation()

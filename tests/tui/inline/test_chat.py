@@ -9,19 +9,21 @@ from typing import Any
 from unittest.mock import Mock
 
 from assistant.events import Decoded, Event, ModelInfo, Ready
+from assistant.session.attachments import LIMIT
 from assistant.session.events import InputRestored
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
 from models.errors import UsageError
 from tests.answer_stats import FIRST
-from tests.stored import ask
+from tests.stored import ask, begin, stream
+from tests.tui.chat.turns import round_of
 from tui.chat.conversation.turn import when
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 
 LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
-READY = Ready(ModelInfo("target", "t", Path("t"), 2000), None, None)
+READY = Ready(ModelInfo("target", "t", Path("t"), 2000), None, "d.gguf has other tokens.")
 PASSAGE = Attachment("notes/air.md", "Zeppelins are moored in Lima.", 1, 1, 1)
 
 
@@ -41,6 +43,17 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     assert chat.attachments == [LONG]
 
 
+async def test_a_paste_replaces_no_other_also_after_a_restart_and_is_refused_if_too_long() -> None:
+    earlier, chat = (InlineChat(Settings(), Store(None)) for _ in range(2))
+    earlier.prompt = chat.prompt = Mock()
+    earlier.paste("a")
+    chat.insert(earlier.typed)
+    for text in ("b", "x" * (LIMIT + 1)):
+        chat.paste(text)
+    assert [file.text for file in chat.attachments] == ["a", "b"]
+    assert "10,000,001 characters; 10,000,000 fit." in chat.scrollback.finished()
+
+
 async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("my", "my file.txt", "b.md"):
@@ -53,19 +66,24 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, mon
     assert [file.name for file in question.attachments] == ["my file.txt", "my", "b.md"]
 
 
-async def test_conversations_are_listed_with_their_dates() -> None:
+async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them() -> None:
     store = Store(None)
-    ask(store, store.create("A chat"), None, "The question")
+    question = ask(store, number := store.create("A chat"), None, "The question")
+    rounds = round_of("Half"), round_of(" later")  # which came since the text was read
+    stream(store, begin(store, number, question.id, "t").id, "Half", rounds)
     chat = InlineChat(Settings(), store)
-    chat.prompt = Mock()
-    SlashCommands(chat).enter("/chats")
+    chat.prompt, commands = Mock(text=lambda: ""), SlashCommands(chat)
+    commands.enter("/chats")
+    commands.enter(f"/open {number}")
     (row,) = store.summaries()
     shown = chat.scrollback.finished()
     assert f"{when(row.updated)}  A chat" in shown
+    assert "another specchat is writing this answer" in shown
+    assert ("Half" in shown, "later" in shown) == (True, False)
     assert "There are more" not in shown
     for number in range(20):
         store.create(f"Chat {number}")
-    SlashCommands(chat).enter("/chats")
+    commands.enter("/chats")
     assert "There are more than 20; /chats WORDS finds others." in chat.scrollback.finished()
 
 
@@ -113,13 +131,14 @@ async def test_a_model_is_chosen_while_others_load_and_settings_change(monkeypat
     await chat.load("nowhere")  # does not end the program, which has no model yet
     assert "No model is called 'nowhere'." in chat.scrollback.finished()
     monkeypatch.setattr(Settings, "setup", lambda _: (may_end.wait(), None))
-    monkeypatch.setattr(chat._engine, "do", lambda _: aiter_of())
+    monkeypatch.setattr(chat._engine, "do", lambda _: aiter_of(READY))
     loading = asyncio.create_task(chat.load("elsewhere"))
     await asyncio.sleep(0)
     chat.apply(replace(chat.settings, mode="ars"))
     may_end.set()
     await loading
     assert (chat.settings.target, chat.settings.mode) == ("elsewhere", "ars")
+    assert "d.gguf has other tokens." in chat.scrollback.finished()
 
 
 async def aiter_of(*events: Event) -> AsyncIterator[Event]:

@@ -22,7 +22,8 @@ from tui.text.text_view import MAX_FLOWING_RUNS
 from tui.text.token_styles import COLOURED, GHOST, NAMES, OTHER, PLAIN, kind, legend, styles
 from tui.widgets.lines import Head
 
-REJECTED = Step((token("a"), token("b"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
+BUFFERED = token("_", TARGET, None)  # by an earlier round, as what may begin a call
+REJECTED = Step((BUFFERED, token("a"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
 
 
 def test_a_token_has_the_look_of_its_source_or_of_its_origin() -> None:
@@ -76,15 +77,15 @@ async def test_the_legend_of_an_answer_names_all_kinds_at_any_width(width: int, 
             assert NAMES[kind] in " ".join(" ".join(rows).split())
 
 
-async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None:
+async def test_ghosts_stand_struck_before_the_token_that_replaced_them_and_move_no_text() -> None:
     async with open_page() as page:
         answer = await page.stream(REJECTED)
-        assert text_of(answer) == "abc▍"
+        assert text_of(answer) == "_ac▍"
         answer.focus()
         await page.press("g")
         assert characters(answer)[:-1] == [
+            ("_", COLOURED[TARGET]),
             ("a", COLOURED["draft"]),
-            ("b", COLOURED["draft"]),
             ("x", COLOURED[GHOST]),
             ("y", COLOURED[GHOST]),
             ("⏎", COLOURED[GHOST]),
@@ -92,11 +93,11 @@ async def test_ghosts_stand_struck_before_the_token_that_replaced_them() -> None
         ]
         assert "wrong guess" in page.text
         await page.press("g")
-        assert text_of(answer) == "abc▍"
+        assert text_of(answer) == "_ac▍"
         assert "rejected" not in page.text
         page.view.switch(ghosts=True)  # in all answers
         second = await page.stream(REJECTED)
-        assert text_of(answer) == text_of(second) == "abxy⏎c▍"
+        assert text_of(answer) == text_of(second) == "_axy⏎c▍"
 
 
 SENTENCE = "A long sentence goes around many corners of the narrow screen. "

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 
 from textual import on
@@ -15,7 +14,6 @@ from assistant.session.active_branch import ActiveBranch
 from assistant.session.support import check, wrong_citations
 from assistant.stats import Stats
 from assistant.store.values import State, StoredMessage
-from models.errors import StorageError
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import TO_MESSAGES, footnote, named_sources
@@ -50,7 +48,7 @@ class Answer(Turn):
         self._files = ""  # the names of those that it holds
         self.text = "" if self.busy else record.content
         # Reads the rounds of the stored text; it is called once.
-        self._read_steps = None if self.busy else partial(_beginning, branch, record)
+        self._read_steps = None if self.busy else partial(branch.rounds_of, record)
         self._footnote = Static(classes="footnote", markup=False)
         self._calling = Static(classes="calling", markup=False)
         self._call = ""  # the text of a tool call that is being decoded
@@ -194,18 +192,6 @@ class Answer(Turn):
             shown = self.thought if parameters == ("thoughts",) else self
             return bool(shown.text.strip())
         return super().check_action(action, parameters)
-
-
-def _beginning(branch: ActiveBranch, record: StoredMessage) -> list[Step]:
-    """Return the rounds that a stored text was decoded in: the trace may have later ones."""
-    steps, length = list[Step](), len(record.content) + len(record.thought)
-    with suppress(StorageError):  # of a damaged file; the text is shown without colours
-        for step in branch.trace(record.id):
-            if length <= 0:
-                break
-            steps.append(step)
-            length -= len(step.text) + len(step.thought)
-    return steps
 
 
 def footer_lines(record: StoredMessage, warnings: Sequence[str] = ()) -> str:

@@ -18,9 +18,10 @@ from textual.widgets.option_list import Option
 
 from assistant.events import Event, TokenCount
 from assistant.request import CountTokens
-from assistant.session.attachments import LIMIT, ReadingLimits
+from assistant.session.attachments import ReadingLimits, pasted
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment
+from models.errors import UsageError
 from tui.formatting import duration
 from tui.labels import byte_size, counted
 from tui.reading import NOT_FIT
@@ -33,7 +34,6 @@ EDITABLE = 20_000
 
 COUNTED = 400_000
 """Characters above which tokens are only estimated: counting them would delay answers."""
-PASTED = "pasted text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +127,10 @@ class PromptAttachments(Widget):
 
     def add_pasted(self, text: str) -> None:
         """Add a text that has no name."""
-        if len(text) > LIMIT:
-            what = f"The paste has {len(text):,} characters; {LIMIT:,} fit. "
-            hint = "Save it as a file and attach a part of it."
-            self.notify(what + hint, severity="warning", timeout=8)
-            return
-        names = {chip.attachment.name for chip in self.chips}
-        numbered = (f"{PASTED} {number}" for number in range(2, len(names) + 3))
-        name = next(name for name in (PASTED, *numbered) if name not in names)
-        self.add(Attachment(name, text))
+        try:
+            self.add(pasted(text, self.attachments))
+        except UsageError as error:
+            self.notify(str(error), severity="warning", timeout=8)
 
     def recount(self) -> None:
         """Have the tokens counted again, because another model will read them."""
