@@ -31,7 +31,7 @@ class _File(msgspec.Struct):
 class _Body(msgspec.Struct):
     """The fields that a chat completion does not have, of OpenAI's API and llama.cpp's server."""
 
-    prompt: str | Annotated[list[str], msgspec.Meta(max_length=1)] | None = None
+    prompt: Any = None  # a text, or a list of one
     suffix: str | None = None
     echo: bool | None = None
     input_prefix: str | None = None
@@ -76,16 +76,16 @@ def from_text(fields: Fields, notices: Notices, defaults: Request, native: bool 
 
 def _prompt(body: _Body) -> tuple[str, Infill | None]:
     """Return the text before an answer, and the gap if it fills one."""
-    prompt = body.prompt if isinstance(body.prompt, str) else "".join(body.prompt or ())
+    given = body.prompt or ""
+    prompt = given[0] if isinstance(given, list) and len(given) == 1 else given
     after = body.suffix or body.input_suffix
-    if after is None and body.input_prefix is None:
-        prompt, infill = _split_marks(prompt)
-    else:
-        files = ((file.filename or "tmp", file.text) for file in body.input_extra or ())
-        prompt, infill = (body.input_prefix or "") + prompt, Infill(after or "", (*files,))
-    if not (prompt or infill):
-        refuse("The prompt must be one text that is not empty.", "prompt")
-    return prompt, infill
+    fills = after is not None or body.input_prefix is not None
+    if not (isinstance(prompt, str) and (prompt or fills)):
+        refuse("The prompt must be one text that is not empty, and no token ids.", "prompt")
+    if not fills:
+        return _split_marks(prompt)
+    files = ((file.filename or "tmp", file.text) for file in body.input_extra or ())
+    return (body.input_prefix or "") + prompt, Infill(after or "", (*files,))
 
 
 def _split_marks(prompt: str) -> tuple[str, Infill | None]:

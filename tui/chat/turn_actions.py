@@ -48,11 +48,11 @@ class TurnActions:
             case "apply" if not turn.busy and self._branch.shows(record):
                 self._propose(record)
             case "inspect" if self._branch.shows(record):
-                self._or_notify(lambda: self._inspect(turn, record))
+                self.or_notify(lambda: self._inspect(turn, record))
             case _ if not self._session.idle:
                 self._view.notify(WAIT, timeout=3)
             case _ if self._branch.shows(record):  # it may have left the branch since the key
-                self._or_notify(lambda: self._change(record, verb))
+                self.or_notify(lambda: self._change(record, verb))
 
     def answer_again(self) -> None:
         """Regenerate the answer to the last question, or answer it if it has none."""
@@ -75,7 +75,7 @@ class TurnActions:
         """Run or refuse the tool call that waits for approval, as the user decided."""
         if turn is self._controller.view.approval:
             self._controller.widgets.prompt.focus()
-            self._or_notify(lambda: self._session.tool_loop.resolve_approval(decision))
+            self.or_notify(lambda: self._session.tool_loop.resolve_approval(decision))
 
     def find(self, message: int, words: Sequence[str]) -> bool:
         """Go to words of a message on any branch of the conversation; return whether it exists."""
@@ -94,10 +94,16 @@ class TurnActions:
 
     def undo(self) -> None:
         """Undo the last deletion or change of a file."""
-        self._view.notify("Undone.", timeout=3)  # it may be of a conversation that is not shown
-        self._or_notify(self._undo.pop())
+        change = self._undo.pop()
 
-    def _or_notify(self, change: Callable[[], None]) -> None:
+        def undo() -> None:
+            change()
+            self._view.notify("Undone.", timeout=3)  # maybe of a conversation that is not shown
+
+        self.or_notify(undo)
+
+    def or_notify(self, change: Callable[[], None]) -> None:
+        """Carry out a change; on failure say why."""
         try:
             change()
         except UsageError as error:
@@ -167,7 +173,7 @@ class TurnActions:
 
         def close(confirmed: bool | None) -> None:
             if confirmed:
-                self._or_notify(lambda: self._write(change))
+                self.or_notify(lambda: self._write(change))
             self._show_changes(others)
 
         self._view.app.push_screen(ChangeScreen(change, len(others)), close)

@@ -112,6 +112,8 @@ class ModelsScreen(ClosedOnce[Choice | None]):
             return
         target, free = self.inventory.target(), size(self.inventory.available)
         loaded = f"{target.name} answers" if target else "none loaded"
+        if self.ready and not target:
+            loaded = f"{self.ready.target.path.name} answers, though its file is gone"
         title = by_parts(f"Models · {loaded} · {free} free", self.size.width - 2)
         self.query_one("#title", Static).update(safe(title))
         if not self.list.usable:

@@ -87,8 +87,8 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
         sys.exit(run(settings(options)))
     if not has_terminal():
         raise UsageError(
-            "The chat needs a terminal that can place its cursor, and TERM to name it. "
-            "Without them, use: specchat --inline; in a pipe: specchat ask"
+            "The chat needs a terminal as standard input, output and error, which can place its "
+            "cursor, and TERM to name it. Else use: specchat --inline; in a pipe: specchat ask"
         )
     from assistant.settings.layers import load
     from tui.app.app import SpecchatApp

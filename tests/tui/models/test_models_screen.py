@@ -148,6 +148,9 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert models.line("alien.gguf").endswith("answers")
         await models.go_to("alien.gguf")
         await models.until(lambda: "it is not smaller" in models.details())
+    async with browse(loaded(shelf / "deleted.gguf")) as models:
+        title = str(models.screen.query_one("#title", Static).render())
+        assert title.startswith("Models · deleted.gguf answers, though its file is gone · ")
 
 
 async def test_the_cursor_begins_on_the_loaded_target_and_stays_between_the_ends(
