@@ -3,7 +3,7 @@
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, BinaryIO, cast
@@ -116,13 +116,6 @@ class _BoundedBytes(httpx2.AsyncByteStream):
             yield data
 
 
-class _BoundedTransport(httpx2.AsyncHTTPTransport):
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await super().handle_async_request(request)
-        response.stream = _BoundedBytes(cast(httpx2.AsyncByteStream, response.stream))
-        return response
-
-
 class _Everything(frozenset[str]):
     def __contains__(self, name: object) -> bool:
         return True
@@ -185,9 +178,8 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
         cwd=server.cwd or None, encoding_error_handler="replace",
     )  # fmt: skip
     timeout = httpx2.Timeout(30.0, read=300.0)  # as the package has it
-    http = httpx2.AsyncClient(
-        auth=_Headers(server), trust_env=False, timeout=timeout, transport=_BoundedTransport()
-    )
+    hooks = {"request": [partial(_add_headers, server)], "response": [_check]}
+    http = httpx2.AsyncClient(trust_env=False, timeout=timeout, event_hooks=hooks)
     transport = (
         # Ending the session would wait for the server.
         streamable_http_client(server.url, http_client=http, terminate_on_close=False)
@@ -207,19 +199,17 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
                 await anyio.to_thread.run_sync(end_marked, mark)
 
 
-class _Headers(httpx2.Auth):
-    """Add a server's headers to requests to its scheme, host and port, and to no others."""
+async def _add_headers(server: ServerSettings, request: httpx2.Request) -> None:
+    """Add a server's headers to a request to its scheme, host and port, and to no other."""
+    ours, theirs = httpx2.URL(server.url), request.url
+    if (theirs.scheme, theirs.host, theirs.port) == (ours.scheme, ours.host, ours.port):
+        request.headers.update(server.headers)
 
-    def __init__(self, server: ServerSettings) -> None:
-        self._server = server
 
-    def auth_flow(self, request: httpx2.Request) -> Generator[Any, Any, None]:
-        ours, theirs = httpx2.URL(self._server.url), request.url
-        if (theirs.scheme, theirs.host, theirs.port) == (ours.scheme, ours.host, ours.port):
-            request.headers.update(self._server.headers)
-        response = yield request
-        if response.status_code == 401:
-            raise ServerStopped("It refused access (HTTP 401). Check its headers in config.toml.")
+async def _check(response: httpx2.Response) -> None:
+    if response.status_code == 401:
+        raise ServerStopped("It refused access (HTTP 401). Check its headers in config.toml.")
+    response.stream = _BoundedBytes(cast(httpx2.AsyncByteStream, response.stream))
 
 
 def failure_reason(error: BaseException, server: ServerSettings) -> str:

@@ -94,18 +94,14 @@ class TurnActions:
 
     def undo(self) -> None:
         """Undo the last deletion or change of a file."""
-        change = self._undo.pop()
+        self.or_notify(self._undo.pop(), "Undone.")  # maybe of a conversation that is not shown
 
-        def undo() -> None:
-            change()
-            self._view.notify("Undone.", timeout=3)  # maybe of a conversation that is not shown
-
-        self.or_notify(undo)
-
-    def or_notify(self, change: Callable[[], None]) -> None:
-        """Carry out a change; on failure say why."""
+    def or_notify(self, change: Callable[[], None], done: str = "") -> None:
+        """Carry out a change, and say so; on failure say why."""
         try:
             change()
+            if done:
+                self._view.notify(done, timeout=6)
         except UsageError as error:
             self._view.notify(str(error), timeout=4)
         except StorageError as error:
@@ -173,7 +169,8 @@ class TurnActions:
 
         def close(confirmed: bool | None) -> None:
             if confirmed:
-                self.or_notify(lambda: self._write(change))
+                done = f"Written: {change.name}. u takes it back."
+                self.or_notify(lambda: self._write(change), done)
             self._show_changes(others)
 
         self._view.app.push_screen(ChangeScreen(change, len(others)), close)
@@ -191,7 +188,6 @@ class TurnActions:
         change.write(self._controller.settings.save)
         attached.add(read(change.file.path, change.name))
         self._undo.append(undo)
-        self._view.notify(f"Written: {change.name}. u takes it back.", timeout=8)
 
     def _change(self, record: StoredMessage, verb: Verb) -> None:
         match verb:

@@ -21,11 +21,6 @@ def conversation(ctx: click.Context, param: click.Parameter, value: str | None) 
     raise click.BadParameter(f"it must be {LAST}, {NEW} or a number: {value!r}")
 
 
-def offer_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Offer the words for conversations."""
-    return [word for word in (LAST, NEW) if word.startswith(incomplete)]
-
-
 @click.command()
 @click.argument("prompt", required=False)
 @click.option("--file", "-f", "files", multiple=True, type=FILE, help="Add a file to the question.")
@@ -40,7 +35,7 @@ def offer_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 @click.option(
     "--chat",
     callback=conversation,
-    shell_complete=offer_words,
+    shell_complete=lambda ctx, param, typed: [w for w in (LAST, NEW) if w.startswith(typed)],
     metavar="last|new|NUMBER",
     help="Continue a conversation, and save this exchange in it.",
 )

@@ -30,10 +30,7 @@ COMMANDS = {
     "bench": ("tui.lab.bench_command", "Measure what speculation is worth, like the papers."),
     "models": ("tui.models.command", "See, fetch and check model files."),
     "chats": ("tui.shell.chats_command", "Find, show, export and delete conversations."),
-    "doctor": (
-        "tui.shell.doctor_command",
-        "See what works on this machine, and how to fix the rest.",
-    ),
+    "doctor": ("tui.shell.doctor_command", "See what works here, and how to fix the rest."),
     "config": ("tui.settings.command", "Show every setting and where it was set."),
 }
 COMPLETE = "_SPECCHAT_COMPLETE"
