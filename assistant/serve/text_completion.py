@@ -1,7 +1,10 @@
 """Completions of a text without a template, as in OpenAI's API or as in llama.cpp's own."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import reduce
+from operator import getitem
 from typing import Annotated, Any
 
 import msgspec
@@ -125,8 +128,11 @@ class NativeCompletion(Completion):
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object, with the fields that are asked for."""
         whole = {**self._part(answer.text, True), **self._end(answer, end)}
-        wanted = self.chat_request.limits.fields
-        return {path: value for path in wanted for value in _at(whole, path)} if wanted else whole
+        found: Object = {}
+        for path in self.chat_request.limits.fields:
+            with suppress(KeyError, TypeError):  # there is no such field
+                found[path] = reduce(getitem, path.split("/"), whole)
+        return found if self.chat_request.limits.fields else whole
 
     def begin(self) -> Iterator[Object]:
         """Yield nothing."""
@@ -165,15 +171,6 @@ class NativeCompletion(Completion):
             },
             "specchat": own_end(end),
         }
-
-
-def _at(value: Any, path: str) -> list[Any]:
-    """Return the value at a path such as timings/prompt_n, in a list; [] if there is none."""
-    for name in path.split("/"):
-        if not isinstance(value, dict) or name not in value:
-            return []
-        value = value[name]
-    return [value]
 
 
 def _timing(what: str, count: int, seconds: float) -> Object:

@@ -178,7 +178,7 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
         cwd=server.cwd or None, encoding_error_handler="replace",
     )  # fmt: skip
     timeout = httpx2.Timeout(30.0, read=300.0)  # as the package has it
-    hooks = {"request": [partial(_add_headers, server)], "response": [_check]}
+    hooks: dict[str, Any] = {"request": [partial(_add_headers, server)], "response": [_check]}
     http = httpx2.AsyncClient(trust_env=False, timeout=timeout, event_hooks=hooks)
     transport = (
         # Ending the session would wait for the server.

@@ -46,9 +46,7 @@ DEFAULT_TOKENS = Path(__file__).with_name("default_tokens.zlib")
 the vocabulary. `python -m tests.tools.public_text.vocabulary` chose them."""
 
 
-def make(
-    source: Path, ids: Ids, serves: str, check: Callable[[Path], None] = lambda path: None
-) -> Path:
+def make(source: Path, ids: Ids, serves: str, check: Callable[[Path], object]) -> Path:
     """Make a draft of `source` among the models, with the tokens `ids` alone; return its path.
 
     `serves` is the mark of the target that prefers it from then on; see `models.drafts`. An error
@@ -114,7 +112,7 @@ def default_draft(report: Report) -> Path | None:
         draft = identify(catalog.DEFAULT.draft.name)
         if draft.header is None or draft.header.n_vocab != size:
             raise ModelError(f"{draft.path} has a different vocabulary from {draft.name}.")
-        path = make(draft.path, ids, target_mark(target))
+        path = make(draft.path, ids, target_mark(target), read_vocabulary)
     except SpecchatError as error:
         report(Progress(0, 0, "", f"{error} The draft is used as downloaded."))
         return None

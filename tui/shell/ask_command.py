@@ -14,9 +14,8 @@ from tui.shell.options import FILE, FOLDER, LAST, NEW, constrained, settings, sh
 
 def conversation(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return the word for a conversation, or its number as text, if it is one."""
-    if value in (None, LAST, NEW):
-        return value
-    if value.isdecimal() and value.isascii() and 0 < int(value[:20]) < 2**63:
+    number = int(value[:20]) if value and value.isascii() and value.isdecimal() else 0
+    if value in (None, LAST, NEW) or 0 < number < 2**63:
         return value
     raise click.BadParameter(f"it must be {LAST}, {NEW} or a number: {value!r}")
 

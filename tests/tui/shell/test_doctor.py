@@ -1,8 +1,6 @@
 """`specchat doctor`: the report on the engines."""
 
-import shutil
 from pathlib import Path
-from unittest.mock import Mock
 
 from assistant.engine import engine_choice
 from assistant.engine.engine_choice import EngineChoice
@@ -62,12 +60,6 @@ def test_which_engine_runs_the_default_target_is_told_with_the_reason(tiny_targe
     engine_choice._records(cache_dir()).put(engine_choice._key(setup), choice)
     (found,) = doctor_command._choice(tiny_target)
     assert (found.topic, found.text) == ("engine", "ik_llama.cpp. It is twice as fast.")
-
-
-def test_a_disk_too_full_for_any_download_is_noted(monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Mock(free=42_000_000))
-    (found,) = (each for each in doctor_command._machine() if each.topic == "disk")
-    assert (found.verdict, found.text[:10]) == ("note", "42 MB free")
 
 
 def test_each_fault_of_the_settings_is_a_finding(unset_home: Path) -> None:
