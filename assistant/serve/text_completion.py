@@ -128,11 +128,11 @@ class NativeCompletion(Completion):
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object, with the fields that are asked for."""
         whole = {**self._part(answer.text, True), **self._end(answer, end)}
-        found: Object = {}
+        values: Object = {}
         for path in self.chat_request.limits.fields:
             with suppress(KeyError, TypeError):  # there is no such field
-                found[path] = reduce(getitem, path.split("/"), whole)
-        return found if self.chat_request.limits.fields else whole
+                values[path] = reduce(getitem, path.split("/"), whole)
+        return values if self.chat_request.limits.fields else whole
 
     def begin(self) -> Iterator[Object]:
         """Yield nothing."""

@@ -50,7 +50,7 @@ def make(source: Path, ids: Ids, serves: str, check: Callable[[Path], object]) -
     """Make a draft of `source` among the models, with the tokens `ids` alone; return its path.
 
     `serves` is the mark of the target that prefers it from then on; see `models.drafts`. An error
-    of `check`, which reads the draft before it has its name, leaves nothing behind.
+    of `check`, which reads the draft before it has its name, leaves everything as it was.
     """
     if parts_of(source):
         raise ModelError(f"{source} is one part of a split model; choose a model in one file.")

@@ -126,11 +126,8 @@ def _machine() -> Iterator[Finding]:
     yield Finding("cores", "ok", f"{machine.compute_cores()} used, one thread on each")
     memory, pair = machine.memory(), catalog.DEFAULT
     need = pair.target.size + pair.draft.size + 1e9
-    text = f"{size(memory.free)} of {size(memory.total)} free"
-    if memory.free > need:
-        yield Finding("memory", "ok", text)
-    else:
-        yield Finding("memory", "note", f"{text}; the default pair wants {size(need)}")
+    text = f"{size(memory.free)} of {size(memory.total)} free; the default pair wants {size(need)}"
+    yield Finding("memory", "ok" if memory.free > need else "note", text)
     folder = places.hub_cache()
     existing = next(path for path in (folder, *folder.parents) if os.path.exists(path))
     free = shutil.disk_usage(existing).free

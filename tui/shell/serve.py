@@ -20,7 +20,7 @@ from assistant.request import EngineArgs
 from assistant.serve.guard import Guard
 from assistant.settings.settings import Settings
 from models.child_process import forbid_connections
-from models.errors import StorageError, UsageError, raising, well_formed
+from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
 from tui import outlook
 from tui.app.signals import ending
@@ -159,10 +159,14 @@ def _address(host: str) -> str:
 def _bound(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
-    advice = " Choose another --port or --host."
-    with raising(UsageError, f"{host} port {port} cannot be used", advice):
+    try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise UsageError(
+            f"{host} port {port} cannot be used: {error.strerror}. Choose another --port or --host."
+        ) from error
     return listening
 
 

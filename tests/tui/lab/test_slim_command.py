@@ -49,6 +49,7 @@ def test_a_slim_draft_drafts_for_its_target_from_then_on(here):
     setup, problem = Settings(target=str(target.path)).setup()
     assert (setup.draft, problem) == (made, None)
     assert "500 tokens in common" in Pairing(target).judge(draft).reason
+    assert "where draft.gguf has" in run(target.path, "--tokens", 480).stdout  # it is no source
 
 
 def test_a_slim_draft_for_one_target_is_not_preferred_for_another(here):
@@ -70,11 +71,6 @@ def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, 
     draft, _ = best_draft(target, discover([elsewhere]))
     assert draft.name == "draft.gguf"
     assert own_draft(target) is None
-
-
-def test_a_slim_draft_is_no_source_for_another(here):
-    run(here / "target.gguf", *FEW)
-    assert "where draft.gguf has" in run(here / "target.gguf", "--tokens", 480).stdout
 
 
 @pytest.mark.parametrize(

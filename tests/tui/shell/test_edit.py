@@ -282,12 +282,6 @@ def test_lines_left_out_unasked_are_put_back_and_the_answer_goes_on(edit, answer
     assert "-def two" not in done.stdout
 
 
-def test_to_insist_where_somebody_is_asked_is_a_usage_error(edit):
-    done = edit("file.txt", "spell 9", "--force", keys="y", code=1)
-    assert "--force goes with --yes or --diff" in str(done.exception)
-    assert not edit.requests
-
-
 PARTS = OLD.replace("line 2\n", "two\n2\n").replace("line 9\n", "nine\n")
 
 
@@ -488,6 +482,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
         (("file.txt", "-", "x"), "edited alone"),
         (("file.txt", "x", "--diff", "--check", "true"), "--check goes with neither"),
         (("file.txt", "x"), "add --yes to write"),
+        (("file.txt", "x", "--force"), "--force goes with --yes or --diff"),
         (("--undo",), "Name the file to bring back"),
         (("--undo", "file.txt"), "No earlier version"),
     ],
