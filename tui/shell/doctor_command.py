@@ -131,7 +131,7 @@ def _machine() -> Iterator[Finding]:
     folder = places.hub_cache()
     existing = next(path for path in (folder, *folder.parents) if os.path.exists(path))
     free = shutil.disk_usage(existing).free
-    text = f"{size(free)} free where models go, {folder}; a download leaves {size(disk.SPARE)}"
+    text = f"{size(free)} free where models go, {folder}; downloads must leave {size(disk.SPARE)}"
     yield Finding("disk", "ok" if free > disk.SPARE else "note", text)
     copied, limit = size(repacked.copied_bytes()), size(repacked.LIMIT)
     yield Finding("copies", "ok", f"{copied} of models that load at once, of {limit} at most")
