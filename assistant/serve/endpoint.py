@@ -83,7 +83,7 @@ class Endpoint:
             ),
             Route("/models", self._models),
             Route("/models/{name:path}", self._models),
-            Route("/health", _health),
+            Route("/health", lambda http: _json({"status": "ok"})),
         ]
         handlers = dict.fromkeys((ApiError, HTTPException, Exception), _refuse)
         # Some programs leave /v1 out.
@@ -243,10 +243,6 @@ async def _drain(events: EventStream) -> None:
     """Read a stream to its end, as the engine's other jobs would wait for a full one."""
     async for _ in events:
         pass
-
-
-async def _health(http: HttpRequest) -> Response:
-    return _json({"status": "ok"})
 
 
 async def _refuse(http: HttpRequest, error: Exception) -> Response:

@@ -101,10 +101,8 @@ async def body_of(request: Request) -> bytes:
 
 async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:
     """Read the rest of a body: a connection closed before is reset, and its response lost."""
-    if "expect" in request.headers:  # the client waits before it sends
-        return
     with suppress(TimeoutError):
-        while True:
+        while "expect" not in request.headers:  # with it, the client waits before it sends
             async with asyncio.timeout(DISCARD_S):
                 if not await anext(chunks, b""):
                     return

@@ -1,7 +1,10 @@
 """Completions of a text without a template, as in OpenAI's API or as in llama.cpp's own."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import reduce
+from operator import getitem
 from typing import Annotated, Any
 
 import msgspec
@@ -31,7 +34,7 @@ class _File(msgspec.Struct):
 class _Body(msgspec.Struct):
     """The fields that a chat completion does not have, of OpenAI's API and llama.cpp's server."""
 
-    prompt: str | Annotated[list[str], msgspec.Meta(max_length=1)] | None = None
+    prompt: Any = None  # a text, or a list of one
     suffix: str | None = None
     echo: bool | None = None
     input_prefix: str | None = None
@@ -76,16 +79,16 @@ def from_text(fields: Fields, notices: Notices, defaults: Request, native: bool 
 
 def _prompt(body: _Body) -> tuple[str, Infill | None]:
     """Return the text before an answer, and the gap if it fills one."""
-    prompt = body.prompt if isinstance(body.prompt, str) else "".join(body.prompt or ())
+    given = body.prompt or ""
+    prompt = given[0] if isinstance(given, list) and len(given) == 1 else given
     after = body.suffix or body.input_suffix
-    if after is None and body.input_prefix is None:
-        prompt, infill = _split_marks(prompt)
-    else:
-        files = ((file.filename or "tmp", file.text) for file in body.input_extra or ())
-        prompt, infill = (body.input_prefix or "") + prompt, Infill(after or "", (*files,))
-    if not (prompt or infill):
-        refuse("The prompt must be one text that is not empty.", "prompt")
-    return prompt, infill
+    fills = after is not None or body.input_prefix is not None
+    if not (isinstance(prompt, str) and (prompt or fills)):
+        refuse("The prompt must be one text that is not empty, and no token ids.", "prompt")
+    if not fills:
+        return _split_marks(prompt)
+    files = ((file.filename or "tmp", file.text) for file in body.input_extra or ())
+    return (body.input_prefix or "") + prompt, Infill(after or "", (*files,))
 
 
 def _split_marks(prompt: str) -> tuple[str, Infill | None]:
@@ -125,8 +128,11 @@ class NativeCompletion(Completion):
     def whole(self, answer: AnswerDeltas, end: Finished) -> Object:
         """Return an answer that has ended as one object, with the fields that are asked for."""
         whole = {**self._part(answer.text, True), **self._end(answer, end)}
-        wanted = self.chat_request.limits.fields
-        return {path: value for path in wanted for value in _at(whole, path)} if wanted else whole
+        values: Object = {}
+        for path in self.chat_request.limits.fields:
+            with suppress(KeyError, TypeError):  # there is no such field
+                values[path] = reduce(getitem, path.split("/"), whole)
+        return values if self.chat_request.limits.fields else whole
 
     def begin(self) -> Iterator[Object]:
         """Yield nothing."""
@@ -165,15 +171,6 @@ class NativeCompletion(Completion):
             },
             "specchat": own_end(end),
         }
-
-
-def _at(value: Any, path: str) -> list[Any]:
-    """Return the value at a path such as timings/prompt_n, in a list; [] if there is none."""
-    for name in path.split("/"):
-        if not isinstance(value, dict) or name not in value:
-            return []
-        value = value[name]
-    return [value]
 
 
 def _timing(what: str, count: int, seconds: float) -> Object:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assistant.request import Tool
 from assistant.tools import values
-from assistant.tools.values import OfferedTool, ServerStopped, ToolResult, tool_result
+from assistant.tools.values import FAULT, OfferedTool, ServerStopped, ToolResult, tool_result
 from models.engines import install_command
 
 if TYPE_CHECKING:  # the package takes a second to load
@@ -155,7 +155,9 @@ def usable_tools(
     for tool in listed:
         # Servers may use dots and slashes, models may not.
         name = f"{server.name}__{re.sub('[./]', '_', tool.name)}"
-        if not _CALLABLE.fullmatch(name):
+        if fault := (tool.meta or {}).get(FAULT):
+            refused.append(f"{tool.name[:64]!r} {fault}")
+        elif not _CALLABLE.fullmatch(name):
             refused.append(f"{tool.name[:64]!r} has a name that models cannot write")
         elif name in tools:
             refused.append(f"{tool.name!r} has the name of another tool")

@@ -3,7 +3,7 @@
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, BinaryIO, cast
@@ -19,13 +19,16 @@ from mcp.client import client, stdio
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp_types.methods import validate_server_result
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
-from assistant.tools.values import ServerSettings, ServerStopped, ToolResult, tool_result
+from assistant.tools.values import FAULT, ServerSettings, ServerStopped, ToolResult, tool_result
 
 LONGEST_MESSAGE = 2_000_000
 """The most characters of a message: parsing a longer one would block the event loop."""
 MOST_TOOLS = 1_000
+_READ = "name", "title", "description", "inputSchema", "annotations"  # of a tool
 MARK = "SPECCHAT_SERVER"  # the variable by which a server's processes are found at its end
 END_S = 2.0  # in which they have to end by themselves
 INHERITED = ("LANG", "LC_ALL", "TMPDIR")  # in addition to the package's; others may be secret
@@ -113,21 +116,41 @@ class _BoundedBytes(httpx2.AsyncByteStream):
             yield data
 
 
-class _BoundedTransport(httpx2.AsyncHTTPTransport):
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await super().handle_async_request(request)
-        response.stream = _BoundedBytes(cast(httpx2.AsyncByteStream, response.stream))
-        return response
-
-
 class _Everything(frozenset[str]):
     def __contains__(self, name: object) -> bool:
         return True
 
 
+class _Dispatcher(JSONRPCDispatcher[Any]):
+    """Marks the tools that break the protocol, for which the package would refuse all of them."""
+
+    async def send_raw_request(self, method: str, *args: Any, **options: Any) -> dict[str, Any]:
+        result = await super().send_raw_request(method, *args, **options)
+        if method == "tools/list" and isinstance(tools := result.get("tools"), list):
+            result["tools"] = [*map(_checked, tools)]
+        return result
+
+
+def _checked(tool: Any) -> dict[str, Any]:
+    """Return what is read of a tool; of one that breaks the protocol, its name and its fault."""
+    known = {key: tool[key] for key in _READ if key in tool} if isinstance(tool, dict) else {}
+    try:
+        validate_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [known]})
+    except ValidationError as error:
+        fault = {FAULT: _violation(error, len(("tools", 0)))}
+        return {"name": str(known.get("name")), "inputSchema": {"type": "object"}, "_meta": fault}
+    return known
+
+
+def _violation(error: ValidationError, above: int = 0) -> str:
+    """Return how a result breaks the protocol, with the path below so many levels."""
+    first = error.errors()[0]
+    return f"broke the protocol ({'.'.join(map(str, first['loc'][above:]))}: {first['msg']})"
+
+
 # A server's requests are answered one after another: each would be a task in the event loop.
 client.JSONRPCDispatcher = partial(  # type: ignore[attr-defined, assignment]  # it has no limit
-    JSONRPCDispatcher, inline_methods=_Everything()
+    _Dispatcher, inline_methods=_Everything()
 )
 
 
@@ -155,9 +178,8 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
         cwd=server.cwd or None, encoding_error_handler="replace",
     )  # fmt: skip
     timeout = httpx2.Timeout(30.0, read=300.0)  # as the package has it
-    http = httpx2.AsyncClient(
-        auth=_Headers(server), trust_env=False, timeout=timeout, transport=_BoundedTransport()
-    )
+    hooks: dict[str, Any] = {"request": [partial(_add_headers, server)], "response": [_check]}
+    http = httpx2.AsyncClient(trust_env=False, timeout=timeout, event_hooks=hooks)
     transport = (
         # Ending the session would wait for the server.
         streamable_http_client(server.url, http_client=http, terminate_on_close=False)
@@ -177,19 +199,17 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
                 await anyio.to_thread.run_sync(end_marked, mark)
 
 
-class _Headers(httpx2.Auth):
-    """Add a server's headers to requests to its scheme, host and port, and to no others."""
+async def _add_headers(server: ServerSettings, request: httpx2.Request) -> None:
+    """Add a server's headers to a request to its scheme, host and port, and to no other."""
+    ours, theirs = httpx2.URL(server.url), request.url
+    if (theirs.scheme, theirs.host, theirs.port) == (ours.scheme, ours.host, ours.port):
+        request.headers.update(server.headers)
 
-    def __init__(self, server: ServerSettings) -> None:
-        self._server = server
 
-    def auth_flow(self, request: httpx2.Request) -> Generator[Any, Any, None]:
-        ours, theirs = httpx2.URL(self._server.url), request.url
-        if (theirs.scheme, theirs.host, theirs.port) == (ours.scheme, ours.host, ours.port):
-            request.headers.update(self._server.headers)
-        response = yield request
-        if response.status_code == 401:
-            raise ServerStopped("It refused access (HTTP 401). Check its headers in config.toml.")
+async def _check(response: httpx2.Response) -> None:
+    if response.status_code == 401:
+        raise ServerStopped("It refused access (HTTP 401). Check its headers in config.toml.")
+    response.stream = _BoundedBytes(cast(httpx2.AsyncByteStream, response.stream))
 
 
 def failure_reason(error: BaseException, server: ServerSettings) -> str:
@@ -208,9 +228,7 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
         case FileNotFoundError(filename=name):
             return f"There is no {name}. Install it, or correct command or cwd in config.toml."
         case ValidationError():
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            return f"It broke the protocol ({where}: {first['msg']})."
+            return f"It {_violation(error)}."
         case OSError() | ValueError() | RuntimeError():
             return f"It cannot be started ({error})."
     return f"It broke the protocol ({type(error).__name__})."

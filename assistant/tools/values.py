@@ -20,6 +20,7 @@ LONGEST_NAME = 24
 HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 SHORTEST_SECRET = 6  # characters; a shorter one may be part of any text
 RESULT_CHARACTERS = 12_000  # about 4,000 tokens, half of the usual context
+FAULT = "specchat/fault"  # the key for why a listed tool cannot be used
 ServerState = Literal["off", "starting", "ready", "failed"]
 
 

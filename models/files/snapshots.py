@@ -70,8 +70,8 @@ class Snapshots:
         self._budget = budget
 
     def find(self) -> Iterator[FoundSnapshot]:
-        """Yield all snapshots of this identity."""
-        for name in self._names(SUFFIX):
+        """Yield all snapshots of this identity, the last used first."""
+        for name, _ in self._by_use(SUFFIX):
             with suppress(OSError, ValueError), self._open(name) as file:
                 yield FoundSnapshot(name, self._read_head(file)[1])
 
@@ -145,9 +145,6 @@ class Snapshots:
             self.remove(part)
             raise
 
-    def _names(self, suffix: str) -> list[str]:
-        return [name for name in os.listdir(self._folder) if name.endswith(suffix)]
-
     def _shrink(self) -> None:
         """Remove the least recently used beyond the budget, and stale partial files."""
         left = self._budget
@@ -161,7 +158,7 @@ class Snapshots:
 
     def _by_use(self, suffix: str) -> list[tuple[str, os.stat_result]]:
         files = []
-        for name in self._names(suffix):
+        for name in filter(lambda name: name.endswith(suffix), os.listdir(self._folder)):
             with suppress(FileNotFoundError):
                 files.append((name, os.stat(name, dir_fd=self._folder, follow_symlinks=False)))
         return sorted(files, key=lambda file: -file[1].st_mtime_ns)

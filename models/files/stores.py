@@ -21,7 +21,6 @@ OLLAMA = "ollama:"
 _OLLAMA_MODEL = "application/vnd.ollama.image.model"
 _OLLAMA_DEFAULTS = re.compile(r"^(registry\.[^/]*/)?(library/)?")  # which its names leave out
 _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
-_DEFAULT_TAG = "latest"
 
 
 def stored(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
@@ -111,7 +110,7 @@ def _ollama() -> Iterator[tuple[str, Path]]:
 
 def find_in_ollama(name: str) -> Path | None:
     """Return the file of a model by the name that Ollama has for it."""
-    wanted = name if ":" in name else f"{name}:{_DEFAULT_TAG}"
+    wanted = name if ":" in name else f"{name}:latest"
     return next((path for known, path in _ollama() if known == wanted), None)
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
@@ -46,10 +46,11 @@ DEFAULT_TOKENS = Path(__file__).with_name("default_tokens.zlib")
 the vocabulary. `python -m tests.tools.public_text.vocabulary` chose them."""
 
 
-def make(source: Path, ids: Ids, serves: str) -> Path:
+def make(source: Path, ids: Ids, serves: str, check: Callable[[Path], object]) -> Path:
     """Make a draft of `source` among the models, with the tokens `ids` alone; return its path.
 
-    `serves` is the mark of the target that prefers it from then on; see `models.drafts`.
+    `serves` is the mark of the target that prefers it from then on; see `models.drafts`. An error
+    of `check`, which reads the draft before it has its name, leaves everything as it was.
     """
     if parts_of(source):
         raise ModelError(f"{source} is one part of a split model; choose a model in one file.")
@@ -67,8 +68,10 @@ def make(source: Path, ids: Ids, serves: str) -> Path:
         origin[SOURCE_SHA256] = checksum.sha256_once(source)
         values |= {key: writing.text(value) for key, value in origin.items()}
         writing.write(layout, fresh, values, ids)
+        check(fresh)
+        digest = checksum.sha256(fresh)
         fresh.replace(path)
-    checksum.sha256_once(path)
+        checksum.remember(path, digest)
     return path
 
 
@@ -109,7 +112,7 @@ def default_draft(report: Report) -> Path | None:
         draft = identify(catalog.DEFAULT.draft.name)
         if draft.header is None or draft.header.n_vocab != size:
             raise ModelError(f"{draft.path} has a different vocabulary from {draft.name}.")
-        path = make(draft.path, ids, target_mark(target))
+        path = make(draft.path, ids, target_mark(target), read_vocabulary)
     except SpecchatError as error:
         report(Progress(0, 0, "", f"{error} The draft is used as downloaded."))
         return None

@@ -55,7 +55,7 @@ def unquantised(monkeypatch):
 
 
 def made(source, ids=IDS):
-    return slim_draft.make(source, ids, "a target, 5 bytes")
+    return slim_draft.make(source, ids, "a target, 5 bytes", read)
 
 
 def tensors(path):
@@ -180,7 +180,7 @@ def test_a_model_that_cannot_be_requantised_is_one_sentence_and_leaves_nothing(m
     values = {**layout.values, "general.architecture": writing.text("fancynet")}
     writing.write(layout, tmp_path / "exotic.gguf", values)
     with pytest.raises(ModelError, match=r"cannot requantise .*exotic\.gguf: .*fancynet"):
-        slim_draft.make(tmp_path / "exotic.gguf", np.arange(259), "")
+        slim_draft.make(tmp_path / "exotic.gguf", np.arange(259), "", read)
     assert list(models.iterdir()) == []
 
 
@@ -255,7 +255,7 @@ def test_it_is_made_once_keeps_what_the_list_says_and_is_the_targets_draft_from_
 def test_a_draft_that_was_measured_here_is_neither_replaced_nor_passed_over(pair, reports):
     bundled = slim_draft.default_draft(reports.append)
     source = identify("small").path
-    own = slim_draft.make(source, np.arange(340), target_mark(identify("big")))
+    own = slim_draft.make(source, np.arange(340), target_mark(identify("big")), read)
     assert own.stat().st_size > bundled.stat().st_size
     target = identify("big")
     assert best_draft(target, discover())[0].path == own_draft(target).path == own

@@ -108,7 +108,7 @@ def slim() -> None:
 
     PATCH.setattr(slim_draft, "require_space", roomy)
     with pytest.raises(StorageError, match=str(DISK)):
-        slim_draft.make(TARGET, np.arange(259), "a target, 5 bytes")
+        slim_draft.make(TARGET, np.arange(259), "a target, 5 bytes", print)
     assert not [*DISK.rglob("*.gguf")]
     check_rest()
 

@@ -16,7 +16,7 @@ from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.values import StoredMessage
 from assistant.tools.toolbox import ToolSet
-from models.errors import ContextFull, SpecchatError, StorageError
+from models.errors import ContextFull, SpecchatError
 from tui.app.program import Program
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.chat.layout import ChatWidgets
@@ -104,14 +104,13 @@ class ChatController:
             self.widgets.notify(hint, timeout=5)
 
     def switch(self, open_other: Callable[[], None]) -> None:
-        """Open another conversation, with its unsent text; on failure say why."""
+        """Open another conversation, with its unsent text; StorageError if that fails."""
         self.stop()
         self.cancel_edit()
         try:
             open_other()
-        except StorageError as error:
-            self.widgets.notify(str(error), severity="error", timeout=10)
-        self.show_switched()
+        finally:
+            self.show_switched()
 
     def show_switched(self) -> None:
         """Update the rest of the screen for the conversation that was opened."""

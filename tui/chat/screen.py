@@ -126,7 +126,7 @@ class ChatScreen(ChatWidgets):
 
     def open(self, conversation: int | None) -> None:
         """Show a conversation; an answer under way in another one is stopped and saved."""
-        self.controller.switch(lambda: self.session.open(conversation))
+        self.turns.attempt(lambda: self.controller.switch(lambda: self.session.open(conversation)))
 
     # Keys
 

@@ -48,11 +48,11 @@ class TurnActions:
             case "apply" if not turn.busy and self._branch.shows(record):
                 self._propose(record)
             case "inspect" if self._branch.shows(record):
-                self._or_notify(lambda: self._inspect(turn, record))
+                self.attempt(lambda: self._inspect(turn, record))
             case _ if not self._session.idle:
                 self._view.notify(WAIT, timeout=3)
             case _ if self._branch.shows(record):  # it may have left the branch since the key
-                self._or_notify(lambda: self._change(record, verb))
+                self.attempt(lambda: self._change(record, verb))
 
     def answer_again(self) -> None:
         """Regenerate the answer to the last question, or answer it if it has none."""
@@ -75,7 +75,7 @@ class TurnActions:
         """Run or refuse the tool call that waits for approval, as the user decided."""
         if turn is self._controller.view.approval:
             self._controller.widgets.prompt.focus()
-            self._or_notify(lambda: self._session.tool_loop.resolve_approval(decision))
+            self.attempt(lambda: self._session.tool_loop.resolve_approval(decision))
 
     def find(self, message: int, words: Sequence[str]) -> bool:
         """Go to words of a message on any branch of the conversation; return whether it exists."""
@@ -94,16 +94,16 @@ class TurnActions:
 
     def undo(self) -> None:
         """Undo the last deletion or change of a file."""
-        self._view.notify("Undone.", timeout=3)  # it may be of a conversation that is not shown
-        self._or_notify(self._undo.pop())
+        self.attempt(self._undo.pop(), "Undone.")  # maybe of a conversation that is not shown
 
-    def _or_notify(self, change: Callable[[], None]) -> None:
+    def attempt(self, change: Callable[[], None], done: str = "") -> None:
+        """Carry out a change, and say so; on failure say why."""
         try:
             change()
-        except UsageError as error:
-            self._view.notify(str(error), timeout=4)
-        except StorageError as error:
-            self._view.notify(str(error), severity="error", timeout=10)
+            if done:
+                self._view.notify(done, timeout=6)
+        except (UsageError, StorageError) as error:
+            self._view.notify(str(error), severity="warning", timeout=8)
 
     def _copy_code(self, turn: Turn) -> None:
         """Copy the largest code block, of those seen after scrolling up; again: the next."""
@@ -167,7 +167,8 @@ class TurnActions:
 
         def close(confirmed: bool | None) -> None:
             if confirmed:
-                self._or_notify(lambda: self._write(change))
+                done = f"Written: {change.name}. u takes it back."
+                self.attempt(lambda: self._write(change), done)
             self._show_changes(others)
 
         self._view.app.push_screen(ChangeScreen(change, len(others)), close)
@@ -185,7 +186,6 @@ class TurnActions:
         change.write(self._controller.settings.save)
         attached.add(read(change.file.path, change.name))
         self._undo.append(undo)
-        self._view.notify(f"Written: {change.name}. u takes it back.", timeout=8)
 
     def _change(self, record: StoredMessage, verb: Verb) -> None:
         match verb:

@@ -230,13 +230,14 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
 
     from models.slim import slim_draft, writing
 
-    try:
-        ids = writing.most_frequent(read_vocabulary(small.path), tokens)
-        made = slim_draft.make(small.path, ids, target_mark(large))
+    def judge(made: Path) -> None:
         if not (judged := Pairing(large).judge(identify(str(made)))).serves:
-            made.unlink()
             fault = f"With {counted(tokens, 'token')}, {small.name} cannot draft for {large.name}"
             raise ModelError(f"{fault}: {judged.reason}. Keep more with --tokens.")
+
+    try:
+        ids = writing.most_frequent(read_vocabulary(small.path), tokens)
+        made = slim_draft.make(small.path, ids, target_mark(large), judge)
     except KeyboardInterrupt:
         click.echo("\nStopped; nothing was kept.", err=True)
         raise

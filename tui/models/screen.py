@@ -111,7 +111,8 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         if not message.complete:
             return
         target, free = self.inventory.target(), size(self.inventory.available)
-        loaded = f"{target.name} answers" if target else "none loaded"
+        gone = self.ready and f"{self.ready.target.path.name} answers, though its file is gone"
+        loaded = f"{target.name} answers" if target else gone or "none loaded"
         title = by_parts(f"Models · {loaded} · {free} free", self.size.width - 2)
         self.query_one("#title", Static).update(safe(title))
         if not self.list.usable:

@@ -14,16 +14,10 @@ from tui.shell.options import FILE, FOLDER, LAST, NEW, constrained, settings, sh
 
 def conversation(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Return the word for a conversation, or its number as text, if it is one."""
-    if value in (None, LAST, NEW):
-        return value
-    if value.isdecimal() and value.isascii() and 0 < int(value[:20]) < 2**63:
+    number = int(value[:20]) if value and value.isascii() and value.isdecimal() else 0
+    if value in (None, LAST, NEW) or 0 < number < 2**63:
         return value
     raise click.BadParameter(f"it must be {LAST}, {NEW} or a number: {value!r}")
-
-
-def offer_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Offer the words for conversations."""
-    return [word for word in (LAST, NEW) if word.startswith(incomplete)]
 
 
 @click.command()
@@ -40,7 +34,7 @@ def offer_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 @click.option(
     "--chat",
     callback=conversation,
-    shell_complete=offer_words,
+    shell_complete=lambda ctx, param, typed: [w for w in (LAST, NEW) if w.startswith(typed)],
     metavar="last|new|NUMBER",
     help="Continue a conversation, and save this exchange in it.",
 )

@@ -30,10 +30,7 @@ COMMANDS = {
     "bench": ("tui.lab.bench_command", "Measure what speculation is worth, like the papers."),
     "models": ("tui.models.command", "See, fetch and check model files."),
     "chats": ("tui.shell.chats_command", "Find, show, export and delete conversations."),
-    "doctor": (
-        "tui.shell.doctor_command",
-        "See what works on this machine, and how to fix the rest.",
-    ),
+    "doctor": ("tui.shell.doctor_command", "See what works here, and how to fix the rest."),
     "config": ("tui.settings.command", "Show every setting and where it was set."),
 }
 COMPLETE = "_SPECCHAT_COMPLETE"
@@ -87,8 +84,8 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
         sys.exit(run(settings(options)))
     if not has_terminal():
         raise UsageError(
-            "The chat needs a terminal that can place its cursor, and TERM to name it. "
-            "Without them, use: specchat --inline; in a pipe: specchat ask"
+            "The chat needs a terminal as standard input, output and error, which can place its "
+            "cursor, and TERM to name it. Else use: specchat --inline; in a pipe: specchat ask"
         )
     from assistant.settings.layers import load
     from tui.app.app import SpecchatApp

@@ -22,7 +22,7 @@ from models import catalog, engines, ik, machine
 from models.drafts import own_draft
 from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, UsageError
-from models.files import checksum, places
+from models.files import checksum, disk, places
 from models.files.locate import identify
 from models.files.stores import find
 from models.native import loaded, repacked
@@ -126,15 +126,13 @@ def _machine() -> Iterator[Finding]:
     yield Finding("cores", "ok", f"{machine.compute_cores()} used, one thread on each")
     memory, pair = machine.memory(), catalog.DEFAULT
     need = pair.target.size + pair.draft.size + 1e9
-    text = f"{size(memory.free)} of {size(memory.total)} free"
-    if memory.free > need:
-        yield Finding("memory", "ok", text)
-    else:
-        yield Finding("memory", "note", f"{text}; the default pair wants {size(need)}")
+    text = f"{size(memory.free)} of {size(memory.total)} free; the default pair wants {size(need)}"
+    yield Finding("memory", "ok" if memory.free > need else "note", text)
     folder = places.hub_cache()
     existing = next(path for path in (folder, *folder.parents) if os.path.exists(path))
     free = shutil.disk_usage(existing).free
-    yield Finding("disk", "ok", f"{size(free)} free where models go, {folder}")
+    text = f"{size(free)} free where models go, {folder}; downloads must leave {size(disk.SPARE)}"
+    yield Finding("disk", "ok" if free > disk.SPARE else "note", text)
     copied, limit = size(repacked.copied_bytes()), size(repacked.LIMIT)
     yield Finding("copies", "ok", f"{copied} of models that load at once, of {limit} at most")
 

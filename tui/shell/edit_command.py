@@ -108,7 +108,7 @@ def _undo(files: tuple[str, ...], prints: bool) -> None:
                 put(kept_versions.undo_patch(path))
             else:
                 kept_versions.undo(path)
-                click.echo(f"{safe(str(path))} is as it was before its last change.", err=True)
+                click.echo(f"All of {safe(str(path))} is as before its last change.", err=True)
         except (UsageError, StorageError) as error:  # the other files are brought back
             errors.append(error)
     if errors:

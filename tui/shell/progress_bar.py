@@ -44,16 +44,13 @@ class _Bar:
         if progress.warning:
             self._bars.console.print(safe(progress.warning), markup=False, highlight=False)
         elif progress.note != self._note:
-            self._start(progress)
+            if self._note:
+                self._bars.remove_task(self._task)
+            self._note = progress.note
+            title, total = f"{self._name} · {safe(progress.note)}", progress.total or None
+            self._task = self._bars.add_task(title, total=total, completed=progress.done)
         else:
             self._bars.update(self._task, completed=progress.done, total=progress.total or None)
-
-    def _start(self, progress: Progress) -> None:
-        if self._note:
-            self._bars.remove_task(self._task)
-        self._note = progress.note
-        title, total = f"{self._name} · {safe(progress.note)}", progress.total or None
-        self._task = self._bars.add_task(title, total=total, completed=progress.done)
 
 
 class _Lines:

@@ -223,6 +223,7 @@ def test_values_of_other_servers_mean_what_they_mean_there() -> None:
     assert asked(repetition_penalty=1.2).sampling.repeat_penalty == 1.2
     assert asked(stop="x").stop_strings == ("x",)
     assert asked(max_tokens=2**70).max_tokens == 2**31 - 1
+    assert asked(max_tokens=9, max_completion_tokens=7).max_tokens == 7  # the newer name
     assert asked(thinking={"type": "disabled"}).thinking == "off"
     assert asked(reasoning_effort="max").effort == "high"
     assert asked(response_format={"type": "json_schema", "schema": {}}).constraint

@@ -76,11 +76,6 @@ class Future(Server):
     protocol = "2099-01-01"
 
 
-class Untyped(Server):
-    def tools(self, cursor):
-        return {"tools": [tool("go"), tool("stop", schema={})]}
-
-
 class Failing(Server):
     def call(self):
         return text_result("no such thing", isError=True)
@@ -105,6 +100,9 @@ class Unusable(Server):
         names = ("read_file", "read_f\u0456le", "read.file", "read_file", "a" * 100)
         wide = {"type": "object", "properties": {f"p{i}": {} for i in range(5000)}}
         more = (tool("long", "a" * 1_000_000), tool("wide", schema=wide))
+        if self.argument:
+            icon = tool("icon", icons=7, outputSchema=[])  # it needs neither
+            return {"tools": [icon, tool("untyped", schema={}), tool(7), "none"]}
         return {"tools": [*(tool(name, f"{i}") for i, name in enumerate(names)), *more]}
 
 

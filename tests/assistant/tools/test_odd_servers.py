@@ -48,6 +48,10 @@ async def test_tools_that_no_request_can_hold_are_left_out_with_the_reason():
     assert "'read.file' has the name of another tool" in problem
     assert "'long' describes itself in more than 20,000 characters" in problem
     assert "; 1 more." in problem
+    async with opened(odd("Unusable", "broken")) as tools:
+        assert names(tools) == ["odd__icon"]
+        problem = report(tools).reason
+    assert "'untyped' broke the protocol (inputSchema.type: Field required); '7' broke" in problem
 
 
 async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
@@ -115,13 +119,14 @@ async def test_a_message_that_is_too_long_is_not_parsed(how):
     ("how", "reason"),
     [
         (("Huge", "tools"), "It lists more than 1,000 tools."),
-        (("Untyped",), "It broke the protocol (tools.1.inputSchema.type: Field required)."),
         (("Future",), "(Unsupported protocol version from the server: 2099-01-01)."),
+        (("Toolless",), "It has no tools."),  # which is no failure
     ],
 )
 async def test_a_server_whose_tools_cannot_be_listed_is_reported(how, reason):
     async with opened(odd(*how)) as tools:
         assert report(tools).reason.endswith(reason)
+        assert report(tools).state == ("ready" if "no tools" in reason else "failed")
 
 
 @pytest.mark.parametrize(("number", "state"), [(30, "complete"), (1_000, "failed")])
@@ -199,11 +204,6 @@ async def test_arguments_that_are_no_json_never_reach_a_server():
         for wrong in ('{"a": "\\ud800"}', '{"a": NaN}', "[]", "{", "[" * 9999):
             result_text = (await call(tools, arguments=wrong)).text
             assert result_text == "The arguments are not a JSON object."
-
-
-async def test_a_server_without_tools_is_no_failure():
-    async with opened(odd("Toolless")) as tools:
-        assert (report(tools).state, report(tools).reason) == ("ready", "It has no tools.")
 
 
 async def test_requests_of_a_server_are_refused():

@@ -187,15 +187,16 @@ async def test_a_redirect_elsewhere_is_not_followed(host):
         ("https://tools.lan.evil:8443/mcp", False),
     ],
 )
-def test_headers_go_to_the_scheme_host_and_port_of_their_server_alone(url, is_told):
+async def test_headers_go_to_the_scheme_host_and_port_of_their_server_alone(url, is_told):
     import httpx2  # a second to load, in every worker
 
-    from assistant.tools.session import _Headers
+    from assistant.tools.session import _add_headers
 
     ours = "https://tools.lan:8443/mcp"
     server = ServerSettings("web", url=ours, allow_host="tools.lan", headers=SECRET)
-    sent = next(_Headers(server).auth_flow(httpx2.Request("POST", url)))
-    assert ("authorization" in sent.headers) is is_told
+    request = httpx2.Request("POST", url)
+    await _add_headers(server, request)
+    assert ("authorization" in request.headers) is is_told
 
 
 async def test_offline_leaves_out_a_server_on_another_machine():

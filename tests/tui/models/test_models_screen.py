@@ -148,6 +148,8 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert models.line("alien.gguf").endswith("answers")
         await models.go_to("alien.gguf")
         await models.until(lambda: "it is not smaller" in models.details())
+    async with browse(loaded(shelf / "deleted.gguf")) as models:
+        assert "Models · deleted.gguf answers, though its file is gone · " in models.text
 
 
 async def test_the_cursor_begins_on_the_loaded_target_and_stays_between_the_ends(
@@ -381,7 +383,6 @@ def test_columns_stand_below_their_titles_whatever_the_speed(speed: tuple[float,
 
 async def test_a_screen_of_a_few_lines_shows_the_list_and_the_cursors_model(shelf: Path) -> None:
     async with browse(loaded(shelf / "large.gguf"), size=(24, 5)) as models:
-        await models.looked()
         await models.go_to("small.gguf")
         await models.pilot.pause(0.1)
         shown, room = models.screen, models.screen.region
@@ -397,7 +398,6 @@ async def test_a_screen_of_a_few_lines_shows_the_list_and_the_cursors_model(shel
 async def test_a_cursor_needs_no_colour(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with browse(loaded(shelf / "large.gguf")) as models:
-        await models.looked()
         await models.go_to("small.gguf")
         await models.pilot.pause(0.1)
         shown = models.screen.list

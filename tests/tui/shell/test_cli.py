@@ -143,7 +143,7 @@ def test_a_store_that_cannot_be_used_is_exit_code_4():
 def test_without_a_terminal_at_every_end_no_chat_is_opened(monkeypatch, piped):
     for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(sys, name, SimpleNamespace(isatty=partial(ne, name, piped)))
-    with pytest.raises(UsageError, match="in a pipe: specchat ask"):
+    with pytest.raises(UsageError, match=r"input, output and error.* in a pipe: specchat ask"):
         specchat.invoke(specchat.make_context("specchat", []))
 
 

@@ -282,12 +282,6 @@ def test_lines_left_out_unasked_are_put_back_and_the_answer_goes_on(edit, answer
     assert "-def two" not in done.stdout
 
 
-def test_to_insist_where_somebody_is_asked_is_a_usage_error(edit):
-    done = edit("file.txt", "spell 9", "--force", keys="y", code=1)
-    assert "--force goes with --yes or --diff" in str(done.exception)
-    assert not edit.requests
-
-
 PARTS = OLD.replace("line 2\n", "two\n2\n").replace("line 9\n", "nine\n")
 
 
@@ -299,6 +293,7 @@ def test_parts_of_a_file_are_rewritten_from_below_and_decided_each_on_its_own(ed
     assert Path("file.txt").read_text() == PARTS
     done = edit("--undo", "none.txt", *named[:2], code=1)  # it is one file, and brought back once
     assert str(done.exception).startswith("none.txt cannot be read")
+    assert done.stderr == "All of file.txt is as before its last change.\n"
     assert Path("file.txt").read_text() == OLD
     edit(*named, answers=["nine", "two\n2"], keys="ny")
     assert Path("file.txt").read_text() == PARTS.replace("nine\n", "line 9\n")
@@ -487,6 +482,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
         (("file.txt", "-", "x"), "edited alone"),
         (("file.txt", "x", "--diff", "--check", "true"), "--check goes with neither"),
         (("file.txt", "x"), "add --yes to write"),
+        (("file.txt", "x", "--force"), "--force goes with --yes or --diff"),
         (("--undo",), "Name the file to bring back"),
         (("--undo", "file.txt"), "No earlier version"),
     ],
