@@ -243,12 +243,19 @@ def test_a_change_of_a_question_that_is_left_is_there_again(
         terminal.press("\x03")
 
 
-def test_a_long_paste_is_attached(tmp_path: Path, models: list[str]) -> None:
+def test_a_long_paste_and_a_dropped_file_are_attached(tmp_path: Path, models: list[str]) -> None:
+    (file := tmp_path / "b c.txt").write_text("B")
     with inline(tmp_path, *models, "--max-tokens", "5") as terminal:
         terminal.paste("\n".join(f"line {number}" for number in range(400)))
         terminal.shows("Attached to the next question: pasted text 1")
         terminal.paste("a\nb")
         terminal.enter("", "› a", "  with pasted text 1", "The question takes", f"{PROMPT}a")
+        terminal.press("\x03/attach ")
+        terminal.paste(file.as_uri())
+        terminal.enter("", f"Attached to the next question: {file}")
+        terminal.press("Read:")
+        terminal.paste(f"'{file}' ")
+        terminal.shows(f"{PROMPT}Read: @{file} ")
         terminal.press("\x03")
         assert len("a\nb") < LONG_PASTE
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -22,7 +22,7 @@ from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
-from models.errors import ModelError, SpecchatError, StorageError
+from models.errors import ModelError, SpecchatError, StorageError, UsageError
 from models.files.places import expanded
 from tui.app.signals import hang_up_if_gone, signals_leave
 from tui.chat.prompt.prompt_attachments import PASTED
@@ -88,8 +88,7 @@ class InlineChat:
         print(WELCOME, flush=True)
         self.apply(self.settings)
         self.scrollback.note(self.store.warning or "")
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: self._fail(context.get("exception")))
+        asyncio.get_running_loop().set_exception_handler(self._report)
         with signals_leave(self._leave):  # also while it is closed: another signal changes nothing
             try:
                 self.start(self.load())
@@ -126,6 +125,11 @@ class InlineChat:
         if error is not None and not hang_up_if_gone(error):
             self._error = self._error or error
             self.prompt.leave()
+
+    def _report(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """End the program with an error of the loop; one without an exception is only shown."""
+        self._fail(context.get("exception"))
+        self.scrollback.note("" if "exception" in context else context["message"])
 
     async def load(self, target: str = "") -> None:
         """Load the models of the settings in force, or with another target, which then applies.
@@ -171,7 +175,7 @@ class InlineChat:
     def stop(self) -> None:
         """Stop the answer or the tool call; queued questions go back into the prompt."""
         for waiting in reversed(self.queued):
-            self.insert(Unsent(f"{waiting.text}\n", waiting.attachments))
+            self.insert(waiting)
         self.queued = ()
         self.session.stop()
 
@@ -191,11 +195,22 @@ class InlineChat:
         self.scrollback.note(f"Attached to the next question: {one_line(file.name)}", MUTED)
 
     def submit(self, text: str) -> None:
-        """Have a question answered, or queue it while another answer is under way."""
-        files = [*{file.name: file for file in (*self.attachments, *_named_in(text))}.values()]
+        """Have a question answered, or queue it while another answer is under way.
+
+        A file in it that cannot be read is a `UsageError`, and the text is put back.
+        """
+        names, missing = _named_in(text)
+        try:
+            named = [attachment_of(name) for name in names]
+        except UsageError:
+            self.prompt.put(text)
+            raise
+        files = [*{file.name: file for file in (*self.attachments, *named)}.values()]
         limits = ReadingLimits.of(self.ready, self.settings)
         sent, reasons = as_sent(files, [tokens(file.text) for file in files], limits)
         self.scrollback.note("\n".join(reasons), MUTED)
+        if missing:
+            self.scrollback.note(f"There is no file {', '.join(missing)}: sent as text only.")
         self.attachments = [file for file in self.attachments if file.is_folder]
         self.unsent.submit(Unsent(text, tuple(sent)))
 
@@ -216,7 +231,7 @@ class InlineChat:
     def insert(self, unsent: Unsent) -> None:
         """Put a question into the prompt, before what was typed since."""
         self.add(unsent.attachments)
-        self.prompt.put(unsent.text)
+        self.prompt.put(unsent.text + "\n" * bool(unsent.text and self.prompt.text()))
 
     def drop(self) -> None:
         """Clear the text, the attachments and the queue."""
@@ -247,13 +262,19 @@ class InlineChat:
                 self.unsent.submit_next()
 
 
-def _named_in(text: str) -> Iterator[Attachment]:
-    """Yield the files that a question names as @path; blanks may be in it, punctuation after it."""
+def _named_in(text: str) -> tuple[list[str], list[str]]:
+    """Return the files that a question names as @path, and what looks like one and is none.
+
+    Blanks may be in a name, and punctuation after it.
+    """
+    names, missing = list[str](), list[str]()
     for begin in re.finditer(r"(?<!\S)@", text):
         line = text[begin.end() :].partition("\n")[0]
         ends = [end.start() for end in re.finditer(r"\s|$", line)]
         longest_first = (line[:end] for end in reversed(ends))
-        names = (name for whole in longest_first for name in (whole, whole.rstrip(".,;:!?)")))
-        existing = (name for name in names if name and os.path.exists(expanded(name)))
-        if name := next(existing, None):
-            yield attachment_of(name)
+        tried = [name for whole in longest_first for name in (whole, whole.rstrip(".,;:!?)"))]
+        if existing := [name for name in tried if name and os.path.exists(expanded(name))]:
+            names.append(existing[0])
+        elif re.match(r"\S*(\w\.\w|/)", line):
+            missing.append(tried[-1])  # its first word
+    return names, missing

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import select
 import sys
 from base64 import b64encode
@@ -22,13 +23,14 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from rich.cells import cell_len
 from rich.text import Text
 
+from tui.chat.prompt.file_search import dropped
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 from tui.inline.plain_terminal import PROMPT, typed_line
 from tui.widgets.lines import MUTED
 
 PERIOD_S = 1 / 20
-"""Seconds from a change to its repaint, which draws all that is below the scrollback again."""
+"""Seconds between repaints, which draw all that is below the scrollback again."""
 LONG_PASTE = 2_000
 """Characters from which a paste becomes an attachment: it would fill the screen."""
 MENU = 6  # lines of completions
@@ -43,7 +45,7 @@ class InlineTerminal:
     def __init__(self, chat: InlineChat, commands: SlashCommands, vi: bool) -> None:
         self._chat, self._enter, self._scrollback = chat, commands.enter, chat.scrollback
         self._lines, self._columns = list[str](), 0  # drawn above the prompt, and at which width
-        self._is_due = self._is_over = False
+        self._is_over = False
 
         output = Vt100_Output.from_pty(sys.stdout, os.environ.get("TERM"))
         # Without a report on the cursor, nothing is drawn below the prompt, which a terminal would
@@ -89,8 +91,9 @@ class InlineTerminal:
         # Enter and Ctrl+X Ctrl+E, the editor, call it; that of prompt_toolkit would leave the chat.
         buffer.accept_handler = accept
         buffer.open_in_editor = edit  # type: ignore[method-assign]
-        renderer = self._session.app.renderer
-        self._session.app.before_render += lambda _: self._prepare()
+        app, renderer = self._session.app, self._session.app.renderer
+        app.min_redraw_interval = PERIOD_S
+        app.before_render += lambda _: self._prepare()
         # prompt_toolkit has no event for erasing.
         renderer.erase = partial(self._erase, renderer.erase)  # type: ignore[method-assign]
 
@@ -114,12 +117,6 @@ class InlineTerminal:
 
     def refresh(self) -> None:
         """Repaint soon."""
-        if not self._is_due:
-            self._is_due = True
-            asyncio.get_running_loop().call_later(PERIOD_S, self._repaint)
-
-    def _repaint(self) -> None:
-        self._is_due = False
         self._session.app.invalidate()
 
     def text(self) -> str:
@@ -207,11 +204,16 @@ class InlineTerminal:
 
         @keys.add(Keys.BracketedPaste)
         def paste(event: KeyPressEvent) -> None:
-            text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+            text, buffer = re.sub("\r\n?", "\n", event.data), event.current_buffer
             if len(text) > LONG_PASTE:
                 chat.paste(text)
+            elif name := dropped(text):  # which becomes an @FILE; /attach needs the name alone
+                before = buffer.document.text_before_cursor
+                is_named = before.startswith("/") or before.endswith("@")
+                mark = "" if is_named else " @" if before[-1:].strip() else "@"
+                buffer.insert_text(f"{mark}{name} ")
             else:
-                event.current_buffer.insert_text(text)
+                buffer.insert_text(text)
 
         return keys
 

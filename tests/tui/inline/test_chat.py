@@ -39,6 +39,7 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     assert "with long.md (by passages)" in shown
     chat._handle(InputRestored("Where?", (*question.attachments, PASSAGE)))
     assert chat.attachments == [LONG]
+    chat.prompt.put.assert_called_once_with("Where?\n")  # before what is typed
 
 
 async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, monkeypatch) -> None:
@@ -48,9 +49,13 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, mon
     chat = InlineChat(Settings(), Store(None))
     chat.prompt = Mock()
     chat._handle(READY)
-    chat.submit("Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @ @my")
+    chat.submit("Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @c.md. @ @no/d @my")
     (question,) = chat.session.branch.records
     assert [file.name for file in question.attachments] == ["my file.txt", "my", "b.md"]
+    assert "There is no file c.md, no/d: sent as text only." in chat.scrollback.finished()
+    Path("b.md").write_bytes(b"\0\xff")
+    SlashCommands(chat).enter("/tmp is @b.md")
+    chat.prompt.put.assert_called_once_with("/tmp is @b.md")
 
 
 async def test_conversations_are_listed_with_their_dates() -> None:
@@ -96,6 +101,14 @@ async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
     shown = chat.scrollback.finished()
     assert shown.index("It has changed.") < shown.index("Write b.py?")
     chat.prompt.put.assert_not_called()
+
+
+async def test_an_error_of_the_loop_without_an_exception_is_shown() -> None:
+    chat = InlineChat(Settings(), Store(None))
+    chat.prompt = Mock()
+    chat._report(asyncio.get_running_loop(), {"message": "A task was destroyed."})
+    assert "A task was destroyed." in chat.scrollback.finished()
+    chat.prompt.leave.assert_not_called()
 
 
 async def test_another_conversation_has_no_figures_of_the_last_one() -> None:
