@@ -252,10 +252,10 @@ def test_a_long_paste_and_a_dropped_file_are_attached(tmp_path: Path, models: li
         terminal.enter("", "› a", "  with pasted text 1", "The question takes", f"{PROMPT}a")
         terminal.press("\x03/attach ")
         terminal.paste(file.as_uri())
-        terminal.enter("", f"Attached to the next question: {file}")
+        terminal.enter("", f"question: {tmp_path}"[:40])
         terminal.press("Read:")
         terminal.paste(f"'{file}' ")
-        terminal.shows(f"{PROMPT}Read: @{file} ")
+        terminal.shows(f"{PROMPT}Read: @{file}")
         terminal.press("\x03")
         assert len("a\nb") < LONG_PASTE
 

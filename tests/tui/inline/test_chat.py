@@ -53,9 +53,9 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, mon
     (question,) = chat.session.branch.records
     assert [file.name for file in question.attachments] == ["my file.txt", "my", "b.md"]
     assert "There is no file c.md, no/d: sent as text only." in chat.scrollback.finished()
-    Path("b.md").write_bytes(b"\0\xff")
-    SlashCommands(chat).enter("/tmp is @b.md")
-    chat.prompt.put.assert_called_once_with("/tmp is @b.md")
+    Path("b.md").write_bytes(b"\0\1\2")
+    SlashCommands(chat).enter("/tmp/x is @b.md")
+    chat.prompt.put.assert_called_once_with("/tmp/x is @b.md")
 
 
 async def test_conversations_are_listed_with_their_dates() -> None:
