@@ -113,7 +113,8 @@ class ChatSession:
         else:
             self.tool_loop.refuse_open_calls()
         is_new = self.branch.conversation is None
-        self._undo = partial(self._return, self.branch.add_question(text, attachments))
+        question = self.branch.add_question(text, attachments)
+        self._undo = partial(self.responses.return_question, question)
         if is_new:
             self.tool_loop.apply_pending_setting()
         self.answer()
@@ -175,10 +176,6 @@ class ChatSession:
         undo, self._undo = self._undo, None
         if undo is not None:
             undo()
-
-    def _return(self, question: StoredMessage) -> None:
-        self.branch.remove(question)
-        self._emit(events.InputRestored(question.content, question.attachments))
 
     # The program
 

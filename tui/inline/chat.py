@@ -71,8 +71,8 @@ class InlineChat:
         )
         self.unsent = UnsentText(self, self.session)
         """The text in the prompt, the queue, and those of other conversations."""
-        callbacks = lambda: self.prompt.refresh(), lambda: len(self.queued)
-        self.scrollback = Scrollback(Painter(settings.theme), self.session.branch, *callbacks)
+        branch, refresh = self.session.branch, lambda: self.prompt.refresh()
+        self.scrollback = Scrollback(Painter(settings.theme), branch, refresh)
         self.prompt: _Prompt
         """Set by `run`."""
         self._pastes = count(1)
@@ -88,7 +88,9 @@ class InlineChat:
         print(WELCOME, flush=True)
         self.apply(self.settings)
         self.scrollback.note(self.store.warning or "")
-        asyncio.get_running_loop().set_exception_handler(self._report)
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: self._fail(context.get("exception"), context["message"])
+        )
         with signals_leave(self._leave):  # also while it is closed: another signal changes nothing
             try:
                 self.start(self.load())
@@ -120,16 +122,13 @@ class InlineChat:
         self._tasks.add(task)
         task.add_done_callback(ended)
 
-    def _fail(self, error: BaseException | None) -> None:
-        """End the program with an error, if there is one: of a task, or of a key."""
-        if error is not None and not hang_up_if_gone(error):
+    def _fail(self, error: BaseException | None, message: str = "") -> None:
+        """End the program with an error of a task or a key; without one, show the message."""
+        if error is None:
+            self.scrollback.note(message)
+        elif not hang_up_if_gone(error):
             self._error = self._error or error
             self.prompt.leave()
-
-    def _report(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """End the program with an error of the loop; one without an exception is only shown."""
-        self._fail(context.get("exception"))
-        self.scrollback.note("" if "exception" in context else context["message"])
 
     async def load(self, target: str = "") -> None:
         """Load the models of the settings in force, or with another target, which then applies.
@@ -195,10 +194,7 @@ class InlineChat:
         self.scrollback.note(f"Attached to the next question: {one_line(file.name)}", MUTED)
 
     def submit(self, text: str) -> None:
-        """Have a question answered, or queue it while another answer is under way.
-
-        A file in it that cannot be read is a `UsageError`, and the text is put back.
-        """
+        """Have a question answered or queued; UsageError puts it back if its files have no text."""
         names, missing = _named_in(text)
         try:
             named = [attachment_of(name) for name in names]
@@ -213,6 +209,11 @@ class InlineChat:
             self.scrollback.note(f"There is no file {', '.join(missing)}: sent as text only.")
         self.attachments = [file for file in self.attachments if file.is_folder]
         self.unsent.submit(Unsent(text, tuple(sent)))
+
+    def counts(self) -> str:
+        """Return how many attachments and questions wait, for the end of the status line."""
+        counts = {"attached": len(self.attachments), "waiting": len(self.queued)}
+        return "".join(f"  {count} {what}" for what, count in counts.items() if count)
 
     def apply(self, settings: Settings) -> None:
         """Use other settings, from the next round or answer on."""
@@ -268,13 +269,11 @@ def _named_in(text: str) -> tuple[list[str], list[str]]:
     Blanks may be in a name, and punctuation after it.
     """
     names, missing = list[str](), list[str]()
-    for begin in re.finditer(r"(?<!\S)@", text):
-        line = text[begin.end() :].partition("\n")[0]
-        ends = [end.start() for end in re.finditer(r"\s|$", line)]
-        longest_first = (line[:end] for end in reversed(ends))
-        tried = [name for whole in longest_first for name in (whole, whole.rstrip(".,;:!?)"))]
+    for line in re.findall(r"(?<!\S)@(?=(.*))", text):
+        ends = reversed([end.start() for end in re.finditer(r"\s|$", line)])
+        tried = [name for end in ends for name in (line[:end], line[:end].rstrip(".,;:!?)"))]
         if existing := [name for name in tried if name and os.path.exists(expanded(name))]:
-            names.append(existing[0])
+            names.append(existing[0])  # the longest
         elif re.match(r"\S*(\w\.\w|/)", line):
             missing.append(tried[-1])  # its first word
     return names, missing

@@ -80,18 +80,11 @@ def _with_text_colour(line: Content) -> Content:
 class Scrollback:
     """Show a conversation: finished text is returned once, unfinished lines at every repaint.
 
-    `refresh` asks the terminal to repaint; `waiting` returns the number of queued questions.
+    `refresh` asks the terminal to repaint.
     """
 
-    def __init__(
-        self,
-        painter: Painter,
-        branch: ActiveBranch,
-        refresh: Callable[[], None],
-        waiting: Callable[[], int],
-    ) -> None:
+    def __init__(self, painter: Painter, branch: ActiveBranch, refresh: Callable[[], None]) -> None:
         self._painter, self._branch, self._refresh = painter, branch, refresh
-        self._waiting = waiting
         self._out: list[str] = []  # painted, and not in the scrollback yet
         self._answer: StreamingText | None = None  # under way
         self._thought = ""  # of that answer
@@ -110,13 +103,12 @@ class Scrollback:
         text, self._out = "".join(self._out), []
         return text
 
-    def open_lines(self, limit: int) -> list[str]:
-        """Return the last unfinished lines, `limit` of them at most, and the status line."""
+    def open_lines(self, limit: int, counts: str = "") -> list[str]:
+        """Return the last unfinished lines, at most `limit`, and the status line with `counts`."""
         if self._answer is not None and self._answer.width != self.width:
             self._answer.resize(self.width)
         lines = self._answer.open_lines(limit) if self._answer is not None else []
-        waiting = f"  {count} waiting" if (count := self._waiting()) else ""
-        status = line(self.status, self.width - len(waiting)) + waiting
+        status = line(self.status, self.width - len(counts)) + counts
         return self._painter([*lines, status]).splitlines()
 
     # For the chat

@@ -23,7 +23,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from rich.cells import cell_len
 from rich.text import Text
 
-from tui.chat.prompt.file_search import dropped
+from tui.chat.prompt.file_picker import dropped
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 from tui.inline.plain_terminal import PROMPT, typed_line
@@ -52,16 +52,14 @@ class InlineTerminal:
         # wrap or scroll when its size changes.
         output.enable_cpr = False
 
-        def completes() -> bool:
-            typed = self._session.default_buffer.text
-            return typed.startswith("/") or "@" in typed
-
         self._session: PromptSession[str] = PromptSession(
             lambda: ANSI("".join(f"{line}\n" for line in self._lines) + PROMPT),
             multiline=True,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             completer=commands,
-            complete_while_typing=Condition(completes),
+            complete_while_typing=Condition(
+                lambda: self.text().startswith("/") or "@" in self.text()
+            ),
             complete_in_thread=True,
             reserve_space_for_menu=MENU,
             history=InMemoryHistory(chat.store.prompts()),
@@ -139,8 +137,11 @@ class InlineTerminal:
         self._session.app.output.flush()
 
     def _prepare(self) -> None:
-        """Print what is finished, and have the lines drawn that are not."""
-        app, finished, lines = self._session.app, self._scrollback.finished(), self._open_lines()
+        """Print what is finished; have as many unfinished lines drawn as fit, and the status."""
+        app, shown, finished = self._session.app, self._scrollback, self._scrollback.finished()
+        size, typed = app.output.get_size(), self._session.default_buffer.document.line_count
+        shown.width = max(size.columns - 1, 1)  # terminals wrap after the last cell
+        lines = shown.open_lines(size.rows - typed - 3, self._chat.counts())
         # A row that was longer before would be wrapped by its old length.
         if finished or len(lines) != len(self._lines):
             app.renderer.erase()
@@ -148,14 +149,7 @@ class InlineTerminal:
             app.output.flush()
         else:
             self._follow_wrapping()
-        self._lines, self._columns = lines, app.output.get_size().columns
-
-    def _open_lines(self) -> list[str]:
-        """Return the lines above the prompt: as many unfinished lines as fit, and the status."""
-        size = self._session.app.output.get_size()
-        self._scrollback.width = max(size.columns - 1, 1)  # terminals wrap after the last cell
-        typed = self._session.default_buffer.document.line_count
-        return self._scrollback.open_lines(size.rows - typed - 3)
+        self._lines, self._columns = lines, size.columns
 
     def _erase(self, erase: Callable[[bool], None], leave_alternate_screen: bool = True) -> None:
         self._follow_wrapping()

@@ -5,8 +5,9 @@ import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
+
+import pytest
 
 from assistant.events import Decoded, Event, ModelInfo, Ready
 from assistant.session.events import InputRestored
@@ -25,9 +26,15 @@ READY = Ready(ModelInfo("target", "t", Path("t"), 2000), None, None)
 PASSAGE = Attachment("notes/air.md", "Zeppelins are moored in Lima.", 1, 1, 1)
 
 
-async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_comes_back() -> None:
+@pytest.fixture
+def chat() -> InlineChat:
+    """A chat of nothing yet, without a model."""
     chat = InlineChat(Settings(), Store(None))
     chat.prompt = Mock()
+    return chat
+
+
+async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_comes_back(chat):
     chat._handle(READY)
     assert "nothing can guess" not in chat.scrollback.open_lines(1)[0]  # without a draft it copies
     chat.attach(LONG)
@@ -42,12 +49,10 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     chat.prompt.put.assert_called_once_with("Where?\n")  # before what is typed
 
 
-async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, monkeypatch) -> None:
+async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("my", "my file.txt", "b.md"):
         Path(name).write_text(name)
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt = Mock()
     chat._handle(READY)
     chat.submit("Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @c.md. @ @no/d @my")
     (question,) = chat.session.branch.records
@@ -58,11 +63,9 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, mon
     chat.prompt.put.assert_called_once_with("/tmp/x is @b.md")
 
 
-async def test_conversations_are_listed_with_their_dates() -> None:
-    store = Store(None)
+async def test_conversations_are_listed_with_their_dates(chat):
+    store = chat.store
     ask(store, store.create("A chat"), None, "The question")
-    chat = InlineChat(Settings(), store)
-    chat.prompt = Mock()
     SlashCommands(chat).enter("/chats")
     (row,) = store.summaries()
     shown = chat.scrollback.finished()
@@ -74,9 +77,8 @@ async def test_conversations_are_listed_with_their_dates() -> None:
     assert "There are more than 20; /chats WORDS finds others." in chat.scrollback.finished()
 
 
-async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without() -> None:
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat)
+async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without(chat):
+    commands = SlashCommands(chat)
     written = list[str]()
     for line in ("Yes ", "", "n", "What about this?", "/help"):
         commands._changes = [change := Mock(file=Mock(path=Path(__file__)))]
@@ -91,9 +93,8 @@ async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_a
     assert "/chats" in shown
 
 
-async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat)
+async def test_a_failed_reply_is_not_put_back_into_the_prompt(chat):
+    commands = SlashCommands(chat)
     commands._changes = [change := Mock(), following := Mock(hunks=(), warnings=())]
     change.write.side_effect, following.file.path = UsageError("It has changed."), "b.py"
     commands.enter("y")
@@ -103,26 +104,22 @@ async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
     chat.prompt.put.assert_not_called()
 
 
-async def test_an_error_of_the_loop_without_an_exception_is_shown() -> None:
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt = Mock()
-    chat._report(asyncio.get_running_loop(), {"message": "A task was destroyed."})
+async def test_an_error_of_the_loop_without_an_exception_is_shown(chat):
+    chat._fail(None, "A task was destroyed.")
     assert "A task was destroyed." in chat.scrollback.finished()
     chat.prompt.leave.assert_not_called()
 
 
-async def test_another_conversation_has_no_figures_of_the_last_one() -> None:
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat)
+async def test_another_conversation_has_no_figures_of_the_last_one(chat):
+    commands = SlashCommands(chat)
     chat.scrollback.show(Decoded((), (), 0, 70, FIRST))
     assert chat.scrollback.status.last is not None
     commands.enter("/new")
     assert chat.scrollback.status.last is None
 
 
-async def test_a_model_is_chosen_while_others_load_and_settings_change(monkeypatch: Any) -> None:
-    chat, may_end = InlineChat(Settings(), Store(None)), threading.Event()
-    chat.prompt = Mock()
+async def test_a_model_is_chosen_while_others_load_and_settings_change(chat, monkeypatch):
+    may_end = threading.Event()
     await chat.load("nowhere")  # does not end the program, which has no model yet
     assert "No model is called 'nowhere'." in chat.scrollback.finished()
     monkeypatch.setattr(Settings, "setup", lambda _: (may_end.wait(), None))

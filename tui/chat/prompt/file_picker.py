@@ -3,10 +3,12 @@
 import asyncio
 import os
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from urllib.parse import unquote, urlsplit
 
 from textual import work
 from textual.content import Content
@@ -16,14 +18,7 @@ from textual.widgets.option_list import Option
 from textual.widgets.text_area import Location
 
 from models.files.places import expanded
-from tui.chat.prompt.file_search import (
-    FuzzyMatch,
-    dropped,
-    files_below,
-    is_begun,
-    is_path,
-    matching,
-)
+from tui.chat.prompt.file_search import FuzzyMatch, files_below, is_begun, is_path, matching
 from tui.safe import one_line, safe
 
 SHOWN = 50
@@ -199,6 +194,20 @@ def _row(match: FuzzyMatch, is_typed: bool) -> Content:
     for mark in match.marked:
         row = row.stylize("bold underline", mark, mark + 1)
     return row
+
+
+def dropped(text: str) -> str:
+    """Return the path that a text is and nothing else, as terminals write it; empty if none.
+
+    They quote what was dropped, escape its spaces, or make it an address: file:///my%20notes.
+    """
+    try:
+        (name,) = shlex.split(text)
+        address = urlsplit(name)
+    except ValueError:  # other words, or an apostrophe
+        return ""
+    name = unquote(address.path) if address.scheme == "file" else name
+    return name if re.match("~?/[^/]", name) and os.path.exists(expanded(name)) else ""
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import subprocess
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -12,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from subprocess import DEVNULL
 from time import monotonic
-from urllib.parse import unquote, urlsplit
 
 from models.files.places import expanded
 
@@ -82,20 +80,6 @@ def is_begun(typed: str) -> bool:
     folder, slash, last = typed.lower().rpartition("/")
     names = entries(typed[: len(folder + slash)])
     return not last or any(name.lower().startswith(last) for name in names)
-
-
-def dropped(text: str) -> str:
-    """Return the path that a text is and nothing else, as terminals write it; empty if none.
-
-    They quote what was dropped, escape its spaces, or make it an address: file:///my%20notes.
-    """
-    try:
-        (name,) = shlex.split(text)
-        address = urlsplit(name)
-    except ValueError:  # other words, or an apostrophe
-        return ""
-    name = unquote(address.path) if address.scheme == "file" else name
-    return name if re.match("~?/[^/]", name) and os.path.exists(expanded(name)) else ""
 
 
 def entries(folder: str) -> tuple[str, ...]:
