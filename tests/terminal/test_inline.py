@@ -250,11 +250,8 @@ def test_a_long_paste_and_a_dropped_file_are_attached(tmp_path: Path, models: li
         terminal.shows("Attached to the next question: pasted text 1")
         terminal.paste("a\nb")
         terminal.enter("", "› a", "  with pasted text 1", "The question takes", f"{PROMPT}a")
-        terminal.press("\x03/attach ")
+        terminal.press("\x03Read:")
         terminal.paste(file.as_uri())
-        terminal.enter("", f"question: {tmp_path}"[:40])
-        terminal.press("Read:")
-        terminal.paste(f"'{file}' ")
         terminal.shows(f"{PROMPT}Read: @{file}")
         terminal.press("\x03")
         assert len("a\nb") < LONG_PASTE
@@ -325,46 +322,31 @@ def test_no_conversation_is_opened_during_an_answer(tmp_path: Path, slow: list[s
     stored(tmp_path, MARKDOWN)
     with inline(tmp_path, *slow) as terminal:
         terminal.go_on()
-
-        def refused(times: int) -> None:
-            terminal.until(lambda _: "".join(terminal.scrollback).count("Esc stops the") >= times)
-
-        terminal.press("/open 1\r")
-        refused(1)
-        terminal.press("/new\r")
-        refused(2)
+        terminal.press("/open 1\r/new\r")
+        terminal.until(lambda _: "".join(terminal.scrollback).count("Esc stops the") == 2)
         terminal.stop()
         terminal.enter("/open 1", "› The question")
 
 
-@contextmanager
-def asked_about_a_call(home: Path) -> Iterator[Inline]:
-    """Open a conversation with a call that reads a file, which waits for approval."""
-    target = tiny.write(home / "long.gguf", n_ctx=8192, stops=False)
-    folder = home / "notes"
-    folder.mkdir()
+@pytest.mark.parametrize(
+    ("reply", "shows", "said"),
+    [("y", "▸ 15 characters", "the rent is due"), ("What else?", "▸ refused", "What else?")],
+)
+def test_a_tool_call_is_asked_about_in_a_line_and_a_question_refuses_it(
+    tmp_path: Path, reply: str, shows: str, said: str
+) -> None:
+    target = tiny.write(tmp_path / "long.gguf", n_ctx=8192, stops=False)
+    (folder := tmp_path / "notes").mkdir()
     (folder / "note.txt").write_text("the rent is due")
     call = ToolCall("files__read", f'{{"path": "{folder / "note.txt"}"}}', "1")
-    stored(home, "", calls=[call])
-    (home / "home" / "config.toml").write_text(f'[tools]\nfolders = ["{folder}"]\n')
+    stored(tmp_path, "", calls=[call])
+    (tmp_path / "home" / "config.toml").write_text(f'[tools]\nfolders = ["{folder}"]\n')
     arguments = ["--target", str(target), "--draft", "none", "--ctx", "8192", "--max-tokens", "5"]
-    with inline(home, *arguments) as terminal:
+    with inline(tmp_path, *arguments) as terminal:
         terminal.enter("/open 1", "Tool call: files__read", str(folder), "Run it?")
-        yield terminal
-
-
-def test_a_tool_call_is_asked_about_in_a_line(tmp_path: Path) -> None:
-    with asked_about_a_call(tmp_path) as terminal:
         terminal.enter("/chats", "A chat")
-        terminal.enter("y", "▸ 15 characters", DONE)
-        assert "the rent is due" in messages(tmp_path)[2].content
-
-
-def test_a_question_at_a_tool_call_refuses_it_and_is_answered(tmp_path: Path) -> None:
-    with asked_about_a_call(tmp_path) as terminal:
-        terminal.enter("What else?", "▸ refused", "› What else?", DONE)
-        *_, call, question, _ = messages(tmp_path)
-        assert (call.state, question.content) == ("stopped", "What else?")
+        terminal.enter(reply, shows, DONE)
+        assert any(said in message.content for message in messages(tmp_path)[2:-1])
 
 
 def test_control_characters_are_shown_and_not_obeyed(tmp_path: Path, models: list[str]) -> None:

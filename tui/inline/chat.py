@@ -7,8 +7,7 @@ import signal
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
@@ -25,27 +24,18 @@ from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, SpecchatError, StorageError, UsageError
 from models.files.places import expanded
 from tui.app.signals import hang_up_if_gone, signals_leave
-from tui.chat.prompt.prompt_attachments import PASTED
 from tui.inline.scrollback import Painter, Scrollback
 from tui.outlook import can_guess, without_draft
 from tui.reading import Activity, as_sent
 from tui.safe import one_line
 from tui.widgets.lines import MUTED
 
+if TYPE_CHECKING:
+    from tui.inline.plain_terminal import PlainTerminal
+    from tui.inline.terminal import InlineTerminal
+
 SAVE_EVERY_S = 1.0
 WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
-
-
-class _Prompt(Protocol):
-    """The reader of lines at the bottom of the terminal: `InlineTerminal` or `PlainTerminal`."""
-
-    async def run(self) -> None: ...
-    def leave(self) -> None: ...
-    def refresh(self) -> None: ...
-    def text(self) -> str: ...
-    def clear(self) -> None: ...
-    def put(self, text: str) -> None: ...
-    def copy(self, text: str) -> None: ...
 
 
 class InlineChat:
@@ -73,14 +63,13 @@ class InlineChat:
         """The text in the prompt, the queue, and those of other conversations."""
         branch, refresh = self.session.branch, lambda: self.prompt.refresh()
         self.scrollback = Scrollback(Painter(settings.theme), branch, refresh)
-        self.prompt: _Prompt
+        self.prompt: InlineTerminal | PlainTerminal
         """Set by `run`."""
-        self._pastes = count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._exit_code = 0
 
-    async def run(self, prompt: _Prompt) -> int:
+    async def run(self, prompt: "InlineTerminal | PlainTerminal") -> int:
         """Chat until the user leaves; return the exit code. SpecchatError if no model is usable."""
         self.prompt = prompt
         # The prompt must not be in the first line of a screen: when all of it from there on is
@@ -177,10 +166,6 @@ class InlineChat:
             self.insert(waiting)
         self.queued = ()
         self.session.stop()
-
-    def paste(self, text: str) -> None:
-        """Attach a long text that was pasted."""
-        self.attach(Attachment(f"{PASTED} {next(self._pastes)}", text))
 
     def add(self, files: Sequence[Attachment]) -> None:
         """Attach texts and folders to the next question; each replaces one of its name."""

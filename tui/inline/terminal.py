@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import count
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.buffer import Buffer
@@ -23,7 +24,9 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from rich.cells import cell_len
 from rich.text import Text
 
+from assistant.store.values import Attachment
 from tui.chat.prompt.file_picker import dropped
+from tui.chat.prompt.prompt_attachments import PASTED
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 from tui.inline.plain_terminal import PROMPT, typed_line
@@ -171,6 +174,7 @@ class InlineTerminal:
     def _keys(self) -> KeyBindings:
         keys, chat = KeyBindings(), self._chat
         idle, typing = Condition(lambda: chat.session.idle), has_focus(DEFAULT_BUFFER)
+        pastes = count(1)
 
         @keys.add("enter", filter=typing)
         def send(event: KeyPressEvent) -> None:
@@ -200,7 +204,7 @@ class InlineTerminal:
         def paste(event: KeyPressEvent) -> None:
             text, buffer = re.sub("\r\n?", "\n", event.data), event.current_buffer
             if len(text) > LONG_PASTE:
-                chat.paste(text)
+                chat.attach(Attachment(f"{PASTED} {next(pastes)}", text))
             elif name := dropped(text):  # which becomes an @FILE; /attach needs the name alone
                 before = buffer.document.text_before_cursor
                 is_named = before.startswith("/") or before.endswith("@")
