@@ -23,7 +23,6 @@ from tests.terminal.terminal import BROKEN, DONE, ESCAPE, Terminal
 from tui.inline.chat import WELCOME
 from tui.inline.plain_terminal import PROMPT
 from tui.inline.program import is_vi
-from tui.inline.terminal import LONG_PASTE
 from tui.safe import safe
 from tui.text.text_layout import TextLayout
 
@@ -154,10 +153,8 @@ def test_a_terminal_that_grows_shows_every_line_once(tmp_path: Path, slow: list[
         terminal.stop(DONE)
         lines = terminal.leave()
         answer = messages(tmp_path)[1].content
-        begun, ended = (
-            lines.index("› Go on"),
-            next(i for i, line in enumerate(lines) if DONE in line),
-        )
+        begun = lines.index("› Go on")
+        ended = next(i for i, line in enumerate(lines) if DONE in line)
         text = "".join("".join(lines[begun + 1 : ended]).split())
         known = "".join("".join(shown(answer, 100)).split())
         assert text == known, (lines, answer)
@@ -254,7 +251,6 @@ def test_a_long_paste_and_a_dropped_file_are_attached(tmp_path: Path, models: li
         terminal.paste(file.as_uri())
         terminal.shows(f"{PROMPT}Read: @{file}")
         terminal.press("\x03")
-        assert len("a\nb") < LONG_PASTE
 
 
 def test_a_change_is_shown_written_and_taken_back(tmp_path: Path, models: list[str]) -> None:
@@ -379,16 +375,10 @@ def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
     site = customised(tmp_path, "" if leaves == CTRL_D else AGAIN)
     with inline(tmp_path, *models, **site) as terminal:
         terminal.go_on()
-        if isinstance(leaves, str):
-            terminal.press(leaves)
-        else:
-            terminal.process.send_signal(leaves)
+        terminal.press(CTRL_D) if leaves == CTRL_D else terminal.process.send_signal(leaves)
         assert terminal.end() == (0 if leaves == CTRL_D else 128 + signal.SIGTERM)
-        answer = messages(tmp_path)[1].content
-        lines = [line for line in terminal.scrollback if line]
-        known = shown(answer, 100)
-        begun = lines.index("› Go on") + 1
-        assert lines[begun : begun + len(known)] == known
+        known = "\n".join(["› Go on", *shown(messages(tmp_path)[1].content, 100)])
+        assert known in "\n".join(filter(None, terminal.scrollback))
         assert leaves == CTRL_D or "All is freed." in terminal.text
 
 
