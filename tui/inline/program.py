@@ -1,7 +1,7 @@
 """The program of `specchat --inline`: the chat, its commands and its prompt."""
 
 import asyncio
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from assistant.settings.settings import Settings
@@ -33,8 +33,7 @@ def is_vi(settings: Settings) -> bool:
     """Return whether lines are edited with vi's keys, by the settings or else by ~/.inputrc."""
     if settings.editing != "auto":
         return settings.editing == "vi"
-    try:
+    with suppress(OSError):
         lines = (Path.home() / ".inputrc").read_text(errors="replace").splitlines()
-    except OSError:
-        return False
-    return any(line.split() == ["set", "editing-mode", "vi"] for line in lines)
+        return any(line.split() == ["set", "editing-mode", "vi"] for line in lines)
+    return False

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from shutil import get_terminal_size
 from typing import Any
 
 from rich.console import Console
@@ -89,7 +90,7 @@ class Scrollback:
         self._answer: StreamingText | None = None  # under way
         self._thought = ""  # of that answer
         self.status, self._progress = State(), AnswerProgress()
-        self.width = 80
+        self.width = max(get_terminal_size().columns - 1, 1)  # terminals wrap after the last cell
         """Cells of a line."""
         self.ghosts = self.thoughts = False
         """Whether wrong guesses and thoughts are shown."""

@@ -143,7 +143,7 @@ class InlineTerminal:
         """Print what is finished; have as many unfinished lines drawn as fit, and the status."""
         app, shown, finished = self._session.app, self._scrollback, self._scrollback.finished()
         size, typed = app.output.get_size(), self._session.default_buffer.document.line_count
-        shown.width = max(size.columns - 1, 1)  # terminals wrap after the last cell
+        shown.width = max(size.columns - 1, 1)
         lines = shown.open_lines(size.rows - typed - 3, self._chat.counts())
         # A row that was longer before would be wrapped by its old length.
         if finished or len(lines) != len(self._lines):

@@ -79,8 +79,7 @@ async def test_conversations_are_listed_with_their_dates(chat):
 
 
 async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without(chat):
-    commands = SlashCommands(chat)
-    written = list[str]()
+    commands, written = SlashCommands(chat), list[str]()
     for line in ("Yes ", "", "n", "What about this?", "/help"):
         commands._changes = [change := Mock(file=Mock(path=Path(__file__)))]
         change.name = "a.py"
