@@ -7,7 +7,7 @@ import signal
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
@@ -30,12 +30,20 @@ from tui.reading import Activity, as_sent
 from tui.safe import one_line
 from tui.widgets.lines import MUTED
 
-if TYPE_CHECKING:
-    from tui.inline.plain_terminal import PlainTerminal
-    from tui.inline.terminal import InlineTerminal
-
 SAVE_EVERY_S = 1.0
 WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
+
+
+class _Prompt(Protocol):
+    """The reader of lines at the bottom of the terminal: `InlineTerminal` or `PlainTerminal`."""
+
+    async def run(self) -> None: ...
+    def leave(self) -> None: ...
+    def refresh(self) -> None: ...
+    def text(self) -> str: ...
+    def clear(self) -> None: ...
+    def put(self, text: str) -> None: ...
+    def copy(self, text: str) -> None: ...
 
 
 class InlineChat:
@@ -63,13 +71,13 @@ class InlineChat:
         """The text in the prompt, the queue, and those of other conversations."""
         branch, refresh = self.session.branch, lambda: self.prompt.refresh()
         self.scrollback = Scrollback(Painter(settings.theme), branch, refresh)
-        self.prompt: InlineTerminal | PlainTerminal
+        self.prompt: _Prompt
         """Set by `run`."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: BaseException | None = None
         self._exit_code = 0
 
-    async def run(self, prompt: "InlineTerminal | PlainTerminal") -> int:
+    async def run(self, prompt: _Prompt) -> int:
         """Chat until the user leaves; return the exit code. SpecchatError if no model is usable."""
         self.prompt = prompt
         # The prompt must not be in the first line of a screen: when all of it from there on is

@@ -18,15 +18,11 @@ from tui.shell.standard_output import announce
 def run(settings: Settings) -> int:
     """Chat in the terminal's scrollback; return the exit code."""
     with closing(Store(database_path() if settings.save else None, announce)) as store:
-        return asyncio.run(_run(settings, store))
-
-
-async def _run(settings: Settings, store: Store) -> int:
-    chat = InlineChat(settings, store)
-    commands = SlashCommands(chat)
-    if not has_terminal():
-        return await chat.run(PlainTerminal(chat, commands.enter))
-    return await chat.run(InlineTerminal(chat, commands, is_vi(settings)))
+        chat = InlineChat(settings, store)
+        commands = SlashCommands(chat)
+        if not has_terminal():
+            return asyncio.run(chat.run(PlainTerminal(chat, commands.enter)))
+        return asyncio.run(chat.run(InlineTerminal(chat, commands, is_vi(settings))))
 
 
 def is_vi(settings: Settings) -> bool:

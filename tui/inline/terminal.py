@@ -107,8 +107,7 @@ class InlineTerminal:
             self._enter(early.rstrip("\n"))
         with suppress(EOFError):
             if not self._is_over:
-                default = self.text()  # which was restored
-                await self._session.prompt_async(default=default, set_exception_handler=False)
+                await self._session.prompt_async(default=self.text(), set_exception_handler=False)
 
     def leave(self) -> None:
         """Have `run` return."""
@@ -172,9 +171,8 @@ class InlineTerminal:
         self._lines = []
 
     def _keys(self) -> KeyBindings:
-        keys, chat = KeyBindings(), self._chat
+        keys, chat, pastes = KeyBindings(), self._chat, count(1)
         idle, typing = Condition(lambda: chat.session.idle), has_focus(DEFAULT_BUFFER)
-        pastes = count(1)
 
         @keys.add("enter", filter=typing)
         def send(event: KeyPressEvent) -> None:
