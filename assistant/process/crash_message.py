@@ -93,7 +93,7 @@ def _advice(setup: EngineArgs | None, death: WorkerDied) -> str:
     if death.status in (-signal.SIGILL, 1) and not too_large:
         return "Run `specchat doctor`."
     if setup is None:
-        return "What came before is kept; ask again to reload the models."
+        return "Ask again: the models are then loaded."
     if too_large:
         return "Try a smaller model or a smaller context (--ctx)."
     return "Check the file with `specchat models check`, or choose another model."

@@ -72,7 +72,7 @@ class ChatSession:
         )
         """Has the engine answer."""
         self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # the answer that waits
-        self._question: StoredMessage | None = None  # that it answers, if it was just sent
+        self._undo: Callable[[], None] | None = None  # takes back what made room for it
         self._is_running = False  # whether `_run` runs
 
     @property
@@ -113,7 +113,8 @@ class ChatSession:
         else:
             self.tool_loop.refuse_open_calls()
         is_new = self.branch.conversation is None
-        self._question = self.branch.add_question(text, attachments)
+        question = self.branch.add_question(text, attachments)
+        self._undo = partial(self.responses.return_question, question)
         if is_new:
             self.tool_loop.apply_pending_setting()
         self.answer()
@@ -131,6 +132,7 @@ class ChatSession:
         """Have another answer beside this one, or ask about a call once more."""
         self.branch.cut_before(message)
         if message.role != "tool":
+            self._undo = self.branch.undo_cut if self.branch.writes else None
             self.answer()
 
     def continue_from(self, message: StoredMessage) -> None:
@@ -163,18 +165,17 @@ class ChatSession:
         self.branch.open(conversation)
 
     def stop(self) -> None:
-        """End the answer or the call, save it so far, and withdraw the question that waits."""
+        """End the answer or the call, save it so far, and withdraw the one that waits."""
         self.withdraw()
         self.requests.stream.cancel()
         self.tool_loop.stop()
 
     def withdraw(self) -> None:
-        """Remove the question that waits, and have its text restored in the input."""
+        """Drop the answer that waits: its question returns to the input, or an older answer."""
         self._next = None
-        record, self._question = self._question, None
-        if record is not None:
-            self.branch.remove(record)
-            self._emit(events.InputRestored(record.content, record.attachments))
+        undo, self._undo = self._undo, None
+        if undo is not None:
+            undo()
 
     # The program
 
@@ -205,7 +206,7 @@ class ChatSession:
                 await self.tool_loop.refresh_tools()
                 await self.folders.look_up(self.branch, self.requests.model, is_due)
                 if is_due():  # it was not withdrawn meanwhile
-                    self._next = self._question = None
+                    self._next = self._undo = None
                     await answer()
         finally:
             self._is_running = False

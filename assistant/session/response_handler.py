@@ -150,5 +150,9 @@ class ResponseHandler:
         if len(answer.siblings) > 1 and branch.writes:
             branch.undo_cut()
         elif (question := branch.records[-1]).role == "user":
-            branch.remove(question)
-            self._emit(InputRestored(question.content, question.attachments))
+            self.return_question(question)
+
+    def return_question(self, question: StoredMessage) -> None:
+        """Hide a question that was not answered, and have its text restored in the input."""
+        self._branch.remove(question)
+        self._emit(InputRestored(question.content, question.attachments))

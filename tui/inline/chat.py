@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
@@ -69,8 +69,8 @@ class InlineChat:
         )
         self.unsent = UnsentText(self, self.session)
         """The text in the prompt, the queue, and those of other conversations."""
-        callbacks = lambda: self.prompt.refresh(), lambda: len(self.queued)
-        self.scrollback = Scrollback(Painter(settings.theme), self.session.branch, *callbacks)
+        branch, refresh = self.session.branch, lambda: self.prompt.refresh()
+        self.scrollback = Scrollback(Painter(settings.theme), branch, refresh)
         self.prompt: _Prompt
         """Set by `run`."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -85,8 +85,9 @@ class InlineChat:
         print(WELCOME, flush=True)
         self.apply(self.settings)
         self.scrollback.note(self.store.warning or "")
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: self._fail(context.get("exception")))
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: self._fail(context.get("exception"), context["message"])
+        )
         with signals_leave(self._leave):  # also while it is closed: another signal changes nothing
             try:
                 self.start(self.load())
@@ -118,9 +119,11 @@ class InlineChat:
         self._tasks.add(task)
         task.add_done_callback(ended)
 
-    def _fail(self, error: BaseException | None) -> None:
-        """End the program with an error, if there is one: of a task, or of a key."""
-        if error is not None and not hang_up_if_gone(error):
+    def _fail(self, error: BaseException | None, message: str = "") -> None:
+        """End the program with an error of a task or a key; without one, show the message."""
+        if error is None:
+            self.scrollback.note(message)
+        elif not hang_up_if_gone(error):
             self._error = self._error or error
             self.prompt.leave()
 
@@ -168,7 +171,7 @@ class InlineChat:
     def stop(self) -> None:
         """Stop the answer or the tool call; queued questions go back into the prompt."""
         for waiting in reversed(self.queued):
-            self.insert(Unsent(f"{waiting.text}\n", waiting.attachments))
+            self.insert(waiting)
         self.queued = ()
         self.session.stop()
 
@@ -191,13 +194,26 @@ class InlineChat:
         self.scrollback.note(f"Attached to the next question: {one_line(file.name)}", MUTED)
 
     def submit(self, text: str) -> None:
-        """Have a question answered, or queue it while another answer is under way."""
-        files = [*{file.name: file for file in (*self.attachments, *_named_in(text))}.values()]
+        """Have a question answered or queued; UsageError puts it back if its files have no text."""
+        names, missing = _named_in(text)
+        try:
+            named = [attachment_of(name) for name in names]
+        except UsageError:
+            self.prompt.put(text)
+            raise
+        files = [*{file.name: file for file in (*self.attachments, *named)}.values()]
         limits = ReadingLimits.of(self.ready, self.settings)
         sent, reasons = as_sent(files, [tokens(file.text) for file in files], limits)
         self.scrollback.note("\n".join(reasons), MUTED)
+        if missing:
+            self.scrollback.note(f"There is no file {', '.join(missing)}: sent as text only.")
         self.attachments = [file for file in self.attachments if file.is_folder]
         self.unsent.submit(Unsent(text, tuple(sent)))
+
+    def counts(self) -> str:
+        """Return how many attachments and questions wait, for the end of the status line."""
+        counts = {"attached": len(self.attachments), "waiting": len(self.queued)}
+        return "".join(f"  {count} {what}" for what, count in counts.items() if count)
 
     def apply(self, settings: Settings) -> None:
         """Use other settings, from the next round or answer on."""
@@ -216,7 +232,7 @@ class InlineChat:
     def insert(self, unsent: Unsent) -> None:
         """Put a question into the prompt, before what was typed since."""
         self.add(unsent.attachments)
-        self.prompt.put(unsent.text)
+        self.prompt.put(unsent.text + "\n" * bool(unsent.text and self.prompt.text()))
 
     def drop(self) -> None:
         """Clear the text, the attachments and the queue."""
@@ -247,13 +263,17 @@ class InlineChat:
                 self.unsent.submit_next()
 
 
-def _named_in(text: str) -> Iterator[Attachment]:
-    """Yield the files that a question names as @path; blanks may be in it, punctuation after it."""
-    for begin in re.finditer(r"(?<!\S)@", text):
-        line = text[begin.end() :].partition("\n")[0]
-        ends = [end.start() for end in re.finditer(r"\s|$", line)]
-        longest_first = (line[:end] for end in reversed(ends))
-        names = (name for whole in longest_first for name in (whole, whole.rstrip(".,;:!?)")))
-        existing = (name for name in names if name and os.path.exists(expanded(name)))
-        if name := next(existing, None):
-            yield attachment_of(name)
+def _named_in(text: str) -> tuple[list[str], list[str]]:
+    """Return the files that a question names as @path, and what looks like one and is none.
+
+    Blanks may be in a name, and punctuation after it.
+    """
+    names, missing = list[str](), list[str]()
+    for line in re.findall(r"(?<!\S)@(?=(.*))", text):
+        ends = reversed([end.start() for end in re.finditer(r"\s|$", line)])
+        tried = [name for end in ends for name in (line[:end], line[:end].rstrip(".,;:!?)"))]
+        if existing := [name for name in tried if name and os.path.exists(expanded(name))]:
+            names.append(existing[0])  # the longest
+        elif re.match(r"\S*(\w\.\w|/)", line):
+            missing.append(tried[-1])  # its first word
+    return names, missing

@@ -55,31 +55,32 @@ class SlashCommands(Completer):
 
     def enter(self, text: str) -> None:
         """Handle a line: a reply to a question of the program, a command, or a user's question."""
-        name, _, rest = text.strip().partition(" ")
-        decision, tool_loop = REPLIES.get(text.strip().lower()), self._session.tool_loop
-        changes, self._changes = self._changes, []
-        is_reply = decision is not None and bool(changes or tool_loop.pending)
+        tool_loop, (changes, self._changes) = self._session.tool_loop, (self._changes, [])
+        is_asked = bool(changes or tool_loop.pending)
+        decision = REPLIES.get(text.strip().lower()) if is_asked else None
         try:
             if changes:
                 self._write(changes[0]) if decision == "once" else self._note("Not written.")
-            elif decision and tool_loop.pending:
+            elif decision:
                 tool_loop.resolve_approval(decision)
-            if is_reply:
-                pass
-            elif name.startswith("/") and name[1:] in self.names:
-                getattr(self, f"do_{name[1:]}")(rest.strip())
-            elif name.startswith("/") and name[1:].isalpha():
-                raise UsageError(f"There is no {name}; /help lists the commands.")
-            elif name:
-                self._chat.submit(text)
-            elif self._session.idle:
-                self._chat.unsent.submit_next()
+            if not decision:
+                self._carry_out(text)
         except SpecchatError as error:
             self._note(str(error), NOTE)
-            if not (is_reply or name.startswith("/")):
-                self._chat.prompt.put(text)
-        if is_reply:
+        if decision:
             self._show_changes(changes[1:])
+
+    def _carry_out(self, text: str) -> None:
+        """Carry out a command, or have a question answered; a blank line sends what is queued."""
+        name, _, rest = text.strip().partition(" ")
+        if name.startswith("/") and name[1:] in self.names:
+            getattr(self, f"do_{name[1:]}")(rest.strip())
+        elif name.startswith("/") and name[1:].isalpha():
+            raise UsageError(f"There is no {name}; /help lists the commands.")
+        elif name:
+            self._chat.submit(text)
+        elif self._session.idle:
+            self._chat.unsent.submit_next()
 
     def _note(self, text: str, style: str = MUTED) -> None:
         self._chat.scrollback.note(text, style)

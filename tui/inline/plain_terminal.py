@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -43,8 +42,7 @@ class PlainTerminal:
 
     def refresh(self) -> None:
         """Print the finished text."""
-        sys.stdout.write(self._chat.scrollback.finished())
-        sys.stdout.flush()
+        print(self._chat.scrollback.finished(), end="", flush=True)
 
     def text(self) -> str:
         """Return nothing: there is no text between two lines."""
@@ -55,7 +53,7 @@ class PlainTerminal:
 
     def put(self, text: str) -> None:
         """Print a text that was not answered."""
-        sys.stdout.write(f"Not answered: {text}\n")
+        print(f"Not answered: {text}")
 
     def copy(self, text: str) -> None:
         """Do nothing: such a terminal has no clipboard."""

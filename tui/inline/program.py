@@ -1,7 +1,7 @@
 """The program of `specchat --inline`: the chat, its commands and its prompt."""
 
 import asyncio
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from assistant.settings.settings import Settings
@@ -18,23 +18,18 @@ from tui.shell.standard_output import announce
 def run(settings: Settings) -> int:
     """Chat in the terminal's scrollback; return the exit code."""
     with closing(Store(database_path() if settings.save else None, announce)) as store:
-        return asyncio.run(_run(settings, store))
-
-
-async def _run(settings: Settings, store: Store) -> int:
-    chat = InlineChat(settings, store)
-    commands = SlashCommands(chat)
-    if not has_terminal():
-        return await chat.run(PlainTerminal(chat, commands.enter))
-    return await chat.run(InlineTerminal(chat, commands, is_vi(settings)))
+        chat = InlineChat(settings, store)
+        commands = SlashCommands(chat)
+        if not has_terminal():
+            return asyncio.run(chat.run(PlainTerminal(chat, commands.enter)))
+        return asyncio.run(chat.run(InlineTerminal(chat, commands, is_vi(settings))))
 
 
 def is_vi(settings: Settings) -> bool:
     """Return whether lines are edited with vi's keys, by the settings or else by ~/.inputrc."""
     if settings.editing != "auto":
         return settings.editing == "vi"
-    try:
+    with suppress(OSError):
         lines = (Path.home() / ".inputrc").read_text(errors="replace").splitlines()
-    except OSError:
-        return False
-    return any(line.split() == ["set", "editing-mode", "vi"] for line in lines)
+        return any(line.split() == ["set", "editing-mode", "vi"] for line in lines)
+    return False

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from shutil import get_terminal_size
 from typing import Any
 
 from rich.console import Console
@@ -80,23 +81,16 @@ def _with_text_colour(line: Content) -> Content:
 class Scrollback:
     """Show a conversation: finished text is returned once, unfinished lines at every repaint.
 
-    `refresh` asks the terminal to repaint; `waiting` returns the number of queued questions.
+    `refresh` asks the terminal to repaint.
     """
 
-    def __init__(
-        self,
-        painter: Painter,
-        branch: ActiveBranch,
-        refresh: Callable[[], None],
-        waiting: Callable[[], int],
-    ) -> None:
+    def __init__(self, painter: Painter, branch: ActiveBranch, refresh: Callable[[], None]) -> None:
         self._painter, self._branch, self._refresh = painter, branch, refresh
-        self._waiting = waiting
         self._out: list[str] = []  # painted, and not in the scrollback yet
         self._answer: StreamingText | None = None  # under way
         self._thought = ""  # of that answer
         self.status, self._progress = State(), AnswerProgress()
-        self.width = 80
+        self.width = max(get_terminal_size().columns - 1, 1)  # terminals wrap after the last cell
         """Cells of a line."""
         self.ghosts = self.thoughts = False
         """Whether wrong guesses and thoughts are shown."""
@@ -110,13 +104,12 @@ class Scrollback:
         text, self._out = "".join(self._out), []
         return text
 
-    def open_lines(self, limit: int) -> list[str]:
-        """Return the last unfinished lines, `limit` of them at most, and the status line."""
+    def open_lines(self, limit: int, counts: str = "") -> list[str]:
+        """Return the last unfinished lines, at most `limit`, and the status line with `counts`."""
         if self._answer is not None and self._answer.width != self.width:
             self._answer.resize(self.width)
         lines = self._answer.open_lines(limit) if self._answer is not None else []
-        waiting = f"  {count} waiting" if (count := self._waiting()) else ""
-        status = line(self.status, self.width - len(waiting)) + waiting
+        status = line(self.status, self.width - len(counts)) + counts
         return self._painter([*lines, status]).splitlines()
 
     # For the chat

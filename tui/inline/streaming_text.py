@@ -22,13 +22,9 @@ class StreamingText:
         self._position = 0  # the text before it is in the scrollback
         self.resize(width)
 
-    @property
-    def width(self) -> int:
-        """The width of its lines."""
-        return self._layout.width
-
     def resize(self, width: int) -> None:
         """Lay the lines out for another width."""
+        self.width = width
         self._layout = TextLayout(width, ansi=self._ansi, dark=self._dark)
         self._layout.add(self._runs)
         lines = self._layout.lines

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import select
 import sys
 from base64 import b64encode
@@ -22,13 +23,14 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from rich.cells import cell_len
 from rich.text import Text
 
+from tui.chat.prompt.file_picker import dropped
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 from tui.inline.plain_terminal import PROMPT, typed_line
 from tui.widgets.lines import MUTED
 
 PERIOD_S = 1 / 20
-"""Seconds from a change to its repaint, which draws all that is below the scrollback again."""
+"""Seconds between repaints, which draw all that is below the scrollback again."""
 LONG_PASTE = 2_000
 """Characters from which a paste becomes an attachment: it would fill the screen."""
 MENU = 6  # lines of completions
@@ -43,23 +45,21 @@ class InlineTerminal:
     def __init__(self, chat: InlineChat, commands: SlashCommands, vi: bool) -> None:
         self._chat, self._enter, self._scrollback = chat, commands.enter, chat.scrollback
         self._lines, self._columns = list[str](), 0  # drawn above the prompt, and at which width
-        self._is_due = self._is_over = False
+        self._is_over = False
 
         output = Vt100_Output.from_pty(sys.stdout, os.environ.get("TERM"))
         # Without a report on the cursor, nothing is drawn below the prompt, which a terminal would
         # wrap or scroll when its size changes.
         output.enable_cpr = False
 
-        def completes() -> bool:
-            typed = self._session.default_buffer.text
-            return typed.startswith("/") or "@" in typed
-
         self._session: PromptSession[str] = PromptSession(
             lambda: ANSI("".join(f"{line}\n" for line in self._lines) + PROMPT),
             multiline=True,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             completer=commands,
-            complete_while_typing=Condition(completes),
+            complete_while_typing=Condition(
+                lambda: self.text().startswith("/") or "@" in self.text()
+            ),
             complete_in_thread=True,
             reserve_space_for_menu=MENU,
             history=InMemoryHistory(chat.store.prompts()),
@@ -89,8 +89,9 @@ class InlineTerminal:
         # Enter and Ctrl+X Ctrl+E, the editor, call it; that of prompt_toolkit would leave the chat.
         buffer.accept_handler = accept
         buffer.open_in_editor = edit  # type: ignore[method-assign]
-        renderer = self._session.app.renderer
-        self._session.app.before_render += lambda _: self._prepare()
+        app, renderer = self._session.app, self._session.app.renderer
+        app.min_redraw_interval = PERIOD_S
+        app.before_render += lambda _: self._prepare()
         # prompt_toolkit has no event for erasing.
         renderer.erase = partial(self._erase, renderer.erase)  # type: ignore[method-assign]
 
@@ -103,8 +104,7 @@ class InlineTerminal:
             self._enter(early.rstrip("\n"))
         with suppress(EOFError):
             if not self._is_over:
-                default = self.text()  # which was restored
-                await self._session.prompt_async(default=default, set_exception_handler=False)
+                await self._session.prompt_async(default=self.text(), set_exception_handler=False)
 
     def leave(self) -> None:
         """Have `run` return."""
@@ -114,12 +114,6 @@ class InlineTerminal:
 
     def refresh(self) -> None:
         """Repaint soon."""
-        if not self._is_due:
-            self._is_due = True
-            asyncio.get_running_loop().call_later(PERIOD_S, self._repaint)
-
-    def _repaint(self) -> None:
-        self._is_due = False
         self._session.app.invalidate()
 
     def text(self) -> str:
@@ -142,8 +136,11 @@ class InlineTerminal:
         self._session.app.output.flush()
 
     def _prepare(self) -> None:
-        """Print what is finished, and have the lines drawn that are not."""
-        app, finished, lines = self._session.app, self._scrollback.finished(), self._open_lines()
+        """Print what is finished; have as many unfinished lines drawn as fit, and the status."""
+        app, shown, finished = self._session.app, self._scrollback, self._scrollback.finished()
+        size, typed = app.output.get_size(), self._session.default_buffer.document.line_count
+        shown.width = max(size.columns - 1, 1)
+        lines = shown.open_lines(size.rows - typed - 3, self._chat.counts())
         # A row that was longer before would be wrapped by its old length.
         if finished or len(lines) != len(self._lines):
             app.renderer.erase()
@@ -151,14 +148,7 @@ class InlineTerminal:
             app.output.flush()
         else:
             self._follow_wrapping()
-        self._lines, self._columns = lines, app.output.get_size().columns
-
-    def _open_lines(self) -> list[str]:
-        """Return the lines above the prompt: as many unfinished lines as fit, and the status."""
-        size = self._session.app.output.get_size()
-        self._scrollback.width = max(size.columns - 1, 1)  # terminals wrap after the last cell
-        typed = self._session.default_buffer.document.line_count
-        return self._scrollback.open_lines(size.rows - typed - 3)
+        self._lines, self._columns = lines, size.columns
 
     def _erase(self, erase: Callable[[bool], None], leave_alternate_screen: bool = True) -> None:
         self._follow_wrapping()
@@ -207,11 +197,16 @@ class InlineTerminal:
 
         @keys.add(Keys.BracketedPaste)
         def paste(event: KeyPressEvent) -> None:
-            text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+            text, buffer = re.sub("\r\n?", "\n", event.data), event.current_buffer
             if len(text) > LONG_PASTE:
                 chat.paste(text)
+            elif name := dropped(text):  # which becomes an @FILE; /attach needs the name alone
+                before = buffer.document.text_before_cursor
+                is_named = before.startswith("/") or before.endswith("@")
+                mark = "" if is_named else " @" if before[-1:].strip() else "@"
+                buffer.insert_text(f"{mark}{name} ")
             else:
-                event.current_buffer.insert_text(text)
+                buffer.insert_text(text)
 
         return keys
 

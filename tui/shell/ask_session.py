@@ -108,6 +108,7 @@ class AskSession:
             with suppress(asyncio.CancelledError):
                 console.wait(answer(sent))
         finally:
+            self._printing.cut()  # the text so far ends with a line break
             self._session.shutdown()
         if self._failed is not None:
             raise console.error(self._failed)
@@ -154,7 +155,6 @@ class AskSession:
                 self._show_round(event)
             case Failed():
                 self._failed = event
-                self._printing.cut()  # the text so far ends with a line break
             case events.ApprovalRequested():
                 console.stoppable = False  # nothing runs: Ctrl-C ends the program
                 self._ask_approval(event)

@@ -36,7 +36,7 @@ def test_every_signal_has_a_sentence_of_its_own() -> None:
 
 
 def test_the_sentence_says_what_it_was_at_and_what_to_do() -> None:
-    assert "is kept; ask again" in message(ask(), -signal.SIGSEGV, "")
+    assert "). Ask again: the models" in message(ask(), -signal.SIGSEGV, "")
     assert "choose another model" in message(SETUP, -signal.SIGABRT, "")
     assert "smaller" in message(SETUP, -signal.SIGKILL, "")
     assert "doctor" in message(SETUP, -signal.SIGILL, "")

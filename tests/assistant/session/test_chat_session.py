@@ -114,6 +114,9 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_neve
     stage = ScriptedSession(make_request=lambda: Request((), seed=7))
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.leaf
+    stage.session.answer_again(first)
+    stage.session.stop()  # while it waits
+    assert stage.contents == ["Why?", "Because."]
     stage.session.answer_again(first)  # which never begins
     await stage.rest()
     stage.session.stop()

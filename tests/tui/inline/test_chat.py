@@ -5,8 +5,9 @@ import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
+
+import pytest
 
 from assistant.events import Decoded, Event, ModelInfo, Ready
 from assistant.session.attachments import LIMIT
@@ -27,12 +28,19 @@ READY = Ready(ModelInfo("target", "t", Path("t"), 2000), None, "d.gguf has other
 PASSAGE = Attachment("notes/air.md", "Zeppelins are moored in Lima.", 1, 1, 1)
 
 
-async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_comes_back() -> None:
+@pytest.fixture
+def chat() -> InlineChat:
+    """A chat of nothing yet, without a model."""
     chat = InlineChat(Settings(), Store(None))
     chat.prompt = Mock()
+    return chat
+
+
+async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_comes_back(chat):
     chat._handle(READY)
     assert "nothing can guess" not in chat.scrollback.open_lines(1)[0]  # without a draft it copies
     chat.attach(LONG)
+    assert "1 attached" in chat.counts()
     chat.submit("Where do walruses sleep?")
     (question,) = chat.session.branch.records
     assert question.attachments == (LONG.by_passages,)
@@ -41,6 +49,7 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     assert "with long.md (by passages)" in shown
     chat._handle(InputRestored("Where?", (*question.attachments, PASSAGE)))
     assert chat.attachments == [LONG]
+    chat.prompt.put.assert_called_once_with("Where?\n")  # before what is typed
 
 
 async def test_a_paste_replaces_no_other_also_after_a_restart_and_is_refused_if_too_long() -> None:
@@ -54,24 +63,25 @@ async def test_a_paste_replaces_no_other_also_after_a_restart_and_is_refused_if_
     assert "10,000,001 characters; 10,000,000 fit." in chat.scrollback.finished()
 
 
-async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(tmp_path, monkeypatch) -> None:
+async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("my", "my file.txt", "b.md"):
         Path(name).write_text(name)
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt = Mock()
     chat._handle(READY)
-    chat.submit("Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @ @my")
+    chat.submit("Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @c.md. @ @no/d @my")
     (question,) = chat.session.branch.records
     assert [file.name for file in question.attachments] == ["my file.txt", "my", "b.md"]
+    assert "There is no file c.md, no/d: sent as text only." in chat.scrollback.finished()
+    Path("b.md").write_bytes(b"\0\1\2")
+    SlashCommands(chat).enter("/tmp/x is @b.md")
+    chat.prompt.put.assert_called_once_with("/tmp/x is @b.md")
 
 
-async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them() -> None:
-    store = Store(None)
+async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them(chat):
+    store = chat.store
     question = ask(store, number := store.create("A chat"), None, "The question")
     rounds = round_of("Half"), round_of(" later")  # which came since the text was read
     stream(store, begin(store, number, question.id, "t").id, "Half", rounds)
-    chat = InlineChat(Settings(), store)
     chat.prompt, commands = Mock(text=lambda: ""), SlashCommands(chat)
     commands.enter("/chats")
     commands.enter(f"/open {number}")
@@ -87,10 +97,8 @@ async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_t
     assert "There are more than 20; /chats WORDS finds others." in chat.scrollback.finished()
 
 
-async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without() -> None:
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat)
-    written = list[str]()
+async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_as_without(chat):
+    commands, written = SlashCommands(chat), list[str]()
     for line in ("Yes ", "", "n", "What about this?", "/help"):
         commands._changes = [change := Mock(file=Mock(path=Path(__file__)))]
         change.name = "a.py"
@@ -104,9 +112,8 @@ async def test_a_line_that_is_no_reply_to_a_question_of_the_program_is_handled_a
     assert "/chats" in shown
 
 
-async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat)
+async def test_a_failed_reply_is_not_put_back_into_the_prompt(chat):
+    commands = SlashCommands(chat)
     commands._changes = [change := Mock(), following := Mock(hunks=(), warnings=())]
     change.write.side_effect, following.file.path = UsageError("It has changed."), "b.py"
     commands.enter("y")
@@ -116,18 +123,20 @@ async def test_a_failed_reply_is_not_put_back_into_the_prompt() -> None:
     chat.prompt.put.assert_not_called()
 
 
-async def test_another_conversation_has_no_figures_of_the_last_one() -> None:
-    chat = InlineChat(Settings(), Store(None))
-    chat.prompt, commands = Mock(), SlashCommands(chat)
+async def test_an_error_of_the_loop_without_an_exception_is_shown(chat):
+    chat._fail(None, "A task was destroyed.")
+    assert "A task was destroyed." in chat.scrollback.finished()
+
+
+async def test_another_conversation_has_no_figures_of_the_last_one(chat):
     chat.scrollback.show(Decoded((), (), 0, 70, FIRST))
     assert chat.scrollback.status.last is not None
-    commands.enter("/new")
+    SlashCommands(chat).enter("/new")
     assert chat.scrollback.status.last is None
 
 
-async def test_a_model_is_chosen_while_others_load_and_settings_change(monkeypatch: Any) -> None:
-    chat, may_end = InlineChat(Settings(), Store(None)), threading.Event()
-    chat.prompt = Mock()
+async def test_a_model_is_chosen_while_others_load_and_settings_change(chat, monkeypatch):
+    may_end = threading.Event()
     await chat.load("nowhere")  # does not end the program, which has no model yet
     assert "No model is called 'nowhere'." in chat.scrollback.finished()
     monkeypatch.setattr(Settings, "setup", lambda _: (may_end.wait(), None))

@@ -53,6 +53,17 @@ def test_an_answer_is_kept_while_it_comes_and_a_kill_leaves_that(endless, home):
     assert answer.startswith(kept[-1])
 
 
+def test_an_answer_that_cannot_be_saved_ends_its_line(target, home, monkeypatch):
+    def update(store, record, trace):
+        if record.content:
+            raise StorageError("It is full.")
+
+    monkeypatch.setattr(Store, "update", update)
+    monkeypatch.setattr("tui.shell.ask_session.SAVED_EVERY_S", -1)
+    code, printed, errors = ask(target, *FEW, "--chat", "new", "First?")
+    assert (code, printed[-1:]) == (4, "\n"), errors
+
+
 @pytest.mark.parametrize("chat", ["last", "1"])
 def test_a_conversation_that_is_not_there_or_deleted_is_said_and_none_is_made(home, chat):
     with pytest.raises(StorageError, match=r"no conversation.*--chat new"):
