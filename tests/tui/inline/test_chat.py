@@ -54,7 +54,7 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
 
 async def test_a_paste_replaces_no_other_also_after_a_restart_and_is_refused_if_too_long() -> None:
     earlier, chat = (InlineChat(Settings(), Store(None)) for _ in range(2))
-    earlier.prompt = chat.prompt = Mock()
+    earlier.prompt = chat.prompt = Mock(text=lambda: "")
     earlier.paste("a")
     chat.insert(earlier.typed)
     for text in ("b", "x" * (LIMIT + 1)):
