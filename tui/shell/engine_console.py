@@ -169,6 +169,8 @@ class EngineConsole:
 
     def show_waiting(self, event: Loading | Prefilled, what: str = "the prompt") -> None:
         """Show how much of a model is loaded, or how much of `what` it has read."""
+        if isinstance(event, Loading) or event.role == "target":  # drafts also read amid an answer
+            self._status.start()
         activity = self._progress.describe(event, what)
         is_loading = isinstance(event, Loading) and event.fraction < 1
         self.show_progress(activity.text + f": {activity.fraction:.0%}" * is_loading)

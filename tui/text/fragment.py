@@ -58,7 +58,7 @@ def untabbed(fragment: Fragment, column: int = 0) -> Fragment:
         column = 0 if character == "\n" else column + len(shown[-1])
     at = [0, *accumulate(map(len, shown))]
     spans = [Span(at[begin], at[end], style) for begin, end, style in content.spans]
-    positions = [p for p, part in zip(fragment.positions, shown, strict=True) for _ in part]
+    positions = [p for p, part in zip(fragment.positions, shown, strict=False) for _ in part]
     return Fragment(Content("".join(shown), spans), positions)
 
 

@@ -4,11 +4,13 @@ import asyncio
 import os
 import signal
 from errno import EMFILE
+from io import StringIO
 from typing import cast
 
 import pytest
+from rich.console import Console
 
-from assistant.events import Failed, Loading
+from assistant.events import Failed, Loading, Prefilled
 from assistant.lab.bench.answers import Compared
 from assistant.lab.protocol import LAB, LabEvent, Lockstep
 from assistant.process.wire import Protocol
@@ -114,6 +116,19 @@ def test_models_are_called_what_the_chat_calls_them(console: EngineConsole, monk
     for fraction in (0.5, 1.0):
         console.show_waiting(Loading("target", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf", fraction))
     assert printed == ["loading Qwen2.5 Coder 1.5B: 50%", "preparing Qwen2.5 Coder 1.5B"]
+
+
+def test_progress_is_shown_again_before_another_answer_and_not_amid_one(
+    console: EngineConsole,
+) -> None:
+    console.console = Console(file=(written := StringIO()), force_terminal=True)
+    with console.shown():
+        for role in ("target", "draft"):
+            console.hide_progress()
+            before = written.tell()
+            console.show_waiting(Prefilled(role, 1, 100))
+            console.hide_progress()
+            assert (written.tell() > before) == (role == "target")
 
 
 @pytest.mark.parametrize(
