@@ -111,7 +111,7 @@ class _Query:
         """Add a word to the shares and, as BM25, to the scores of passages; return its weight."""
         frequency = max(word.n_passages, 1)  # an unknown word has the weight of a rare one
         odds = (self._count - frequency + 0.5) / (frequency + 0.5)
-        weight, of_fts5 = word.factor * math.log(1 + odds), max(1e-6, math.log(odds))
+        weight, of_fts5 = word.factor * math.log(1 + odds), max(1e-6, math.log(max(odds, 1.0)))
         find = "SELECT rowid, rank FROM words WHERE words MATCH ?"
         for id_, rank in self._sql.execute(find, (word.query,)) if word.query else ():
             shares[id_] += weight  # rank includes FTS5's own weight, near 0 for frequent terms

@@ -47,8 +47,9 @@ def test_a_word_that_a_small_folder_does_not_know_is_not_all_of_the_question(wri
     assert names(index, "When are the carrots sown, and where?") == ["a.md"]
 
 
-def test_a_folder_without_an_index_finds_nothing(tmp_path):
+def test_a_folder_without_an_index_or_with_an_empty_one_finds_nothing(tmp_path, write):
     assert FolderIndex(tmp_path, tmp_path / "none").find("zebra").passages == []
+    assert write().find("zebra").passages == []  # also while the first file is read
     assert FolderIndex(tmp_path, tmp_path / "none").state == (0, (), 0, False)
 
 
