@@ -43,10 +43,10 @@ def shares(parts: Sequence[float], width: int) -> tuple[int, ...]:
     return tuple(end - start for start, end in itertools.pairwise(ends))
 
 
-def aligned(rows: Sequence[Sequence[str]], names: int = 1) -> list[list[str]]:
-    """Return rows padded to columns: the first `names` cells to the left, figures to the right."""
+def aligned(rows: Sequence[Sequence[str]], left_columns: int = 1) -> list[list[str]]:
+    """Return rows padded to columns: `left_columns` to the left, figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    pads = [str.ljust if i < names else str.rjust for i in range(len(widths))]
+    pads = [str.ljust if i < left_columns else str.rjust for i in range(len(widths))]
     padded = (zip(pads, row, widths, strict=True) for row in rows)
     return [[pad(cell, width) for pad, cell, width in row] for row in padded]
 

@@ -19,7 +19,7 @@ from models.files.stores import discover
 from tui.formatting import size
 
 MIN_GUESSES = 8  # guesses needed for a meaningful average
-CLEAR = 0.05  # share by which a speed must differ: plain decoding is not measured more exactly
+CLEAR = 0.05  # share from which a difference is clear: plain decoding is not measured better
 NO_GUESSES = "No guesses were tried in this answer"
 NOT_TIMED = "The speed without guesses was not measured."
 DOING = {
@@ -35,7 +35,7 @@ DOING = {
     Reason.LIKELY: "Guessing now.",
 }
 """What speculation does now; no sentence judges how good guesses were."""
-BY_WISH = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
+EXPLAINED_BY_NO_DRAFT = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
 """Reasons that a missing draft model explains."""
 
 
@@ -104,7 +104,7 @@ def _why_not(forecast: Forecast | None, no_draft: str | None) -> str:
     if forecast is None:
         return ""
     cost, right = forecast.cost, forecast.right
-    if forecast.reason in BY_WISH:
+    if forecast.reason in EXPLAINED_BY_NO_DRAFT:
         return no_draft or ""
     if forecast.reason is not Reason.UNLIKELY or cost is None or round(cost, 2) <= 0:
         return ""  # a measured cost may be negative

@@ -12,7 +12,7 @@ from tui.formatting import duration, remaining
 from tui.labels import counted, model_name
 
 NOT_FIT = "does not fit into the context"
-SURE_S = 1.0  # seconds of reading after which the remaining time is shown
+ESTIMATE_AFTER_S = 1.0  # seconds of reading after which the remaining time is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class AnswerProgress:
             self._first, self._started = event, now
         self._last = event
         read, rest = event.done - self._first.done, event.total - event.done
-        is_sure = read and rest and now - self._started > SURE_S
+        is_sure = read and rest and now - self._started > ESTIMATE_AFTER_S
         rest_s = remaining(rest * (now - self._started) / read if is_sure else None)
         who = "reading" if event.role == "target" else "the guessing model reads"
         text = f"{who} {what}: {event.done:,} of {counted(event.total, 'token')}{rest_s}"

@@ -25,7 +25,7 @@ from tests.tui.rest import until
 from tui.app.app import SpecchatApp
 from tui.chat.conversation.tool_turns import ApprovalTurn
 from tui.chat.conversation.welcome import SUGGESTIONS
-from tui.race.lanes import line_up, parse
+from tui.race.lanes import parse, prepare_race
 from tui.race.screen import RaceApp
 from tui.shell.edit_session import EditSession, rewrites
 from tui.shell.engine_console import EngineConsole
@@ -49,7 +49,7 @@ async def chat(settings: Settings) -> None:
 
 async def race(settings: Settings) -> None:
     """Let ArS and auto race, and show the outcome."""
-    app = RaceApp(line_up(parse("ars,auto"), settings, PROMPT), settings)
+    app = RaceApp(prepare_race(parse("ars,auto"), settings, PROMPT), settings)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.race.phase in ("replay", "over"))
         await pilot.press("s")

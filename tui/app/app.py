@@ -25,7 +25,7 @@ from tui.shell.standard_output import announce
 if TYPE_CHECKING:
     from assistant.store.store import Store
 
-RELOADING = ("target", "draft", "n_ctx", "threads", "gpu_layers", "engine", "folders")
+MODEL_SETTINGS = ("target", "draft", "n_ctx", "threads", "gpu_layers", "engine", "folders")
 """The settings that the loaded models depend on."""
 
 
@@ -52,7 +52,7 @@ class SpecchatApp(Program):
     def on_mount(self) -> None:
         """Open the store and find the models after the first frame, while the user types."""
         threading.excepthook = self._thread_died
-        self._undo.callback(setattr, threading, "excepthook", threading.__excepthook__)
+        self._cleanup.callback(setattr, threading, "excepthook", threading.__excepthook__)
         self.theme = self.settings.theme
         self.theme_changed_signal.subscribe(self, self._save_theme)
         self.warn_of_config(self.settings.warnings)
@@ -75,7 +75,7 @@ class SpecchatApp(Program):
 
     async def on_event(self, event: events.Event) -> None:
         """Let the chat move the focus for typed text before a widget gets the key."""
-        is_new = self._early is None and not event.is_forwarded and self.chat.is_active
+        is_new = self._buffered is None and not event.is_forwarded and self.chat.is_active
         if is_new and isinstance(event, events.Key | events.Paste):
             self.chat.route_typing(event)
         await super().on_event(event)
@@ -115,19 +115,19 @@ class SpecchatApp(Program):
     def look_for_models(self) -> None:
         """Find the models, and load them."""
         self.chat.controller.expect_models()
-        self._find()
+        self._find_models()
 
     @work(exclusive=True, group="models")
-    async def _find(self) -> None:
+    async def _find_models(self) -> None:
         """Find and check the files on a thread, then load them; without any, offer downloads."""
         try:
             setup, no_draft = await asyncio.to_thread(self.settings.setup)
         except SpecchatError as error:
             missing = isinstance(error, ModelMissing)
-            typing = bool(self.chat.prompt.text)  # the next keys are meant for the prompt
+            is_typing = bool(self.chat.prompt.text)  # the next keys are meant for the prompt
             hint = "\nF5 lists the models and fetches more." if missing else ""
             self.chat.controller.show_missing(f"{error}{hint}")
-            if missing and not typing:
+            if missing and not is_typing:
                 self.action_choose_model()
         else:
             self.chat.controller.load_models(setup, no_draft)
@@ -201,7 +201,7 @@ class SpecchatApp(Program):
         self.chat.controller.apply(layers.settings(before, self.layers))
         self._save_choices(layers)
         self.theme = self.settings.theme
-        if any(getattr(before, name) != getattr(self.settings, name) for name in RELOADING):
+        if any(getattr(before, name) != getattr(self.settings, name) for name in MODEL_SETTINGS):
             self.look_for_models()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

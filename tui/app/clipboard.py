@@ -41,7 +41,7 @@ async def copy(text: str, to_terminal: Callable[[str], None], what: str = "") ->
     """
     if not text:
         return "There is nothing to copy."
-    tool, copied = usable(os.environ), f"Copied {what or counted(len(text), 'character')}"
+    tool, copied = usable_tool(os.environ), f"Copied {what or counted(len(text), 'character')}"
     reason = await asyncio.to_thread(run, tool, text) if tool else ""
     if tool and not reason:
         return f"{copied}."
@@ -59,7 +59,7 @@ def copy_and_notify(widget: Widget, text: str, what: str = "") -> None:
     widget.app.run_worker(notify(), group="clipboard", exit_on_error=False)
 
 
-def usable(environment: Mapping[str, str]) -> CopyCommand | None:
+def usable_tool(environment: Mapping[str, str]) -> CopyCommand | None:
     """Return the first installed tool that reaches the clipboard of the user's desktop."""
     is_here = not environment.get("SSH_CONNECTION")  # else a clipboard is the other machine's
     for tool in TOOLS:

@@ -80,19 +80,20 @@ class Program(App[None]):
         super().__init__()
         self._engine: EngineProcess | None = None
         self._control_filter = ControlFilter()
-        self._asked_to_quit = -QUIT_AGAIN_S
-        self._early: list[events.Event] | None = []  # keys that wait for the prompt, or for a key
-        self._crashed = False
-        self._undo = ExitStack()
+        self._quit_pressed_at = -QUIT_AGAIN_S
+        self._buffered: list[events.Event] | None = []  # keys that wait; None: none has to
+        self._has_crashed = False
+        self._cleanup = ExitStack()
 
     def on_load(self) -> None:
         """Handle the signals that end a program, before anything is shown."""
-        self._undo.enter_context(signals_leave(lambda number: self.exit(return_code=128 + number)))
+        leave = signals_leave(lambda number: self.exit(return_code=128 + number))
+        self._cleanup.enter_context(leave)
 
     def on_mount(self) -> None:
         """Handle SIGSTOP, and replay early keys after the first frame."""
         release_on_resume(driver_of(self))
-        self.call_after_refresh(self._replay_early)
+        self.call_after_refresh(self._release_first_keys)
 
     def do(self, job: AnyJob) -> EventStream:
         """Start a job of the engine, which is created for the first one."""
@@ -105,10 +106,10 @@ class Program(App[None]):
     def submit(self, job: AnyJob, handle: Callable[[Any], None]) -> EventStream:
         """Start a job of the engine, and pass its events to `handle`."""
         stream = self.do(job)
-        self.follow(self._handle_events(stream, handle))
+        self.follow_events(self._handle_events(stream, handle))
         return stream
 
-    def follow(self, events: Coroutine[Any, Any, None]) -> None:
+    def follow_events(self, events: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine on events of the engine until it or the program ends."""
         self.run_worker(events, group=ENGINE)
 
@@ -125,7 +126,7 @@ class Program(App[None]):
 
     async def on_unmount(self) -> None:
         """Restore the signal handlers."""
-        self._undo.close()
+        self._cleanup.close()
 
     def warn_of_config(self, warnings: Iterable[str]) -> None:
         """Show warnings about `config.toml` or stored settings."""
@@ -147,8 +148,8 @@ class Program(App[None]):
         """
         if not isinstance(event, events.Key | events.Paste | Burst) or event.is_forwarded:
             await super().on_event(event)
-        elif self._early is not None:
-            self._early.append(event)
+        elif self._buffered is not None:
+            self._buffered.append(event)
         elif isinstance(event, Burst):
             is_text = isinstance(self.focused, Input | TextArea)
             for replayed in [events.Paste(event.text)] if is_text else keys_of(event.text):
@@ -158,19 +159,19 @@ class Program(App[None]):
             is_text = not isinstance(event, events.Key) or (
                 event.is_printable and event.character != "/"  # which may open the palette
             )
-            self._early = None if is_text and isinstance(handles, Input | TextArea) else []
+            self._buffered = None if is_text and isinstance(handles, Input | TextArea) else []
             await super().on_event(event)
-            if self._early is not None:
-                self._follow(iter(handles.ancestors_with_self))
+            if self._buffered is not None:
+                self._follow_key(iter(handles.ancestors_with_self))
 
-    def _follow(self, queues: Iterator[MessagePump]) -> None:
+    def _follow_key(self, queues: Iterator[MessagePump]) -> None:
         """Follow a key through the queues of all that may handle it, and release the others."""
-        if not any(queue.call_later(self._follow, queues) for queue in queues):
+        if not any(queue.call_later(self._follow_key, queues) for queue in queues):
             # A screen that has just been opened sets its focus first.
             self.screen.call_later(self.call_later, self._release_keys)
 
-    async def _replay_early(self) -> None:
-        early = self._early or []
+    async def _release_first_keys(self) -> None:
+        early = self._buffered or []
         if early and isinstance(last := early[-1], events.Key) and last.key == "ctrl+j":
             early[-1] = events.Key("enter", "\r")  # Enter is Ctrl+J until the terminal is raw
         await self._release_keys()
@@ -195,7 +196,7 @@ class Program(App[None]):
             return f"This terminal cannot open an editor. Edit {path} elsewhere."
 
     async def _release_keys(self) -> None:
-        buffered, self._early = self._early or [], None
+        buffered, self._buffered = self._buffered or [], None
         for event in buffered:
             await self.on_event(event)
 
@@ -230,16 +231,16 @@ class Program(App[None]):
 
     def action_help_quit(self) -> None:
         """Quit when pressed twice: some terminals use Ctrl+Q themselves."""
-        if monotonic() - self._asked_to_quit < QUIT_AGAIN_S:
+        if monotonic() - self._quit_pressed_at < QUIT_AGAIN_S:
             self.exit()
         else:
-            self._asked_to_quit = monotonic()
+            self._quit_pressed_at = monotonic()
             self.notify("Press Ctrl+C again to quit.", timeout=QUIT_AGAIN_S)
 
     def _fatal_error(self) -> None:
         """Print one sentence: Textual's report would print variables, so the conversation."""
-        error = None if self._crashed else uncaught(self)
-        self._crashed = True
+        error = None if self._has_crashed else uncaught(self)
+        self._has_crashed = True
         self.panic(*[] if error is None else [Text(safe(crash_report(error)))])
 
 

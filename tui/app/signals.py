@@ -14,25 +14,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from textual.driver import Driver
 
+SignalHandler = Callable[[int, FrameType | None], object]
 GRACE_S = 5.0
 """Seconds after which an app without a terminal is killed."""
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
-_OTHERS = {"SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD", "SIGURG"}
-_OTHERS |= {"SIGWINCH", "SIGINFO", "SIGPIPE", "SIGXFSZ"}
+_NOT_ENDING = {"SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD"}
+_NOT_ENDING |= {"SIGURG", "SIGWINCH", "SIGINFO", "SIGPIPE", "SIGXFSZ"}
 _SIGNALS = sorted(signal.valid_signals() - _CRASHES)
-ENDING = tuple(number for number in _SIGNALS if getattr(number, "name", "") not in _OTHERS)
+ENDING = tuple(number for number in _SIGNALS if getattr(number, "name", "") not in _NOT_ENDING)
 """The signals that end a program by default, except those of a crash."""
 
 
-def ending() -> list[int]:
-    """Return those that have a default handler: `nohup`, for example, has some ignored."""
+def ending_signals() -> list[int]:
+    """Return the signals that end this program: `nohup`, for example, has some ignored."""
     usual = signal.SIG_DFL, signal.default_int_handler, leave
     return [number for number in ENDING if signal.getsignal(number) in usual]
 
 
 def leave(number: int, _: FrameType | None) -> None:
     """Exit, which restores the cursor and frees the models; another such signal changes nothing."""
-    for other in ending():
+    for other in ending_signals():
         signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
 
@@ -49,13 +50,13 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
             _do_without_terminal(128 + number)
         loop.call_soon_threadsafe(leave, number)
 
-    numbers = {*ending(), signal.SIGINT}  # asyncio has handled SIGINT until now
-    with handled(dict.fromkeys(numbers, handle)):
+    numbers = {*ending_signals(), signal.SIGINT}  # asyncio has handled SIGINT until now
+    with signal_handlers(dict.fromkeys(numbers, handle)):
         yield
 
 
 @contextmanager
-def handled(handlers: Mapping[int, Callable[[int, FrameType | None], object]]) -> Iterator[None]:
+def signal_handlers(handlers: Mapping[int, SignalHandler]) -> Iterator[None]:
     """Handle signals, by their numbers, and restore the earlier handlers at the end."""
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:

@@ -38,18 +38,18 @@ class TerminalInput:
     ) -> None:
         self._keys, self._pending = keys, pending
         self._paste: list[str] | None = None  # None: not in a paste
-        self._ended = False  # its end mark was seen
+        self._has_end_mark = False  # its end mark was seen
         self._tail = ""  # the last characters, which may be the start of a mark
         self._buffered: list[str] = []  # text without marks that may continue
-        self._streams = False  # the last input was text without a line end
-        self._fed, self._at = False, monotonic()
+        self._is_streaming = False  # the last input was text without a line end
+        self._has_input, self._input_at = False, monotonic()
 
     def feed(self, data: str) -> Iterator[Message]:
         """Yield the messages of characters that were read at once, as far as they are certain."""
-        before, self._at, self._fed = self._at, monotonic(), True
-        if len(data) <= LONGEST_KEY and self._at - before > PAUSE_S:  # a key press
+        before, self._input_at, self._has_input = self._input_at, monotonic(), True
+        if len(data) <= LONGEST_KEY and self._input_at - before > PAUSE_S:  # a key press
             yield from self._flush()
-        self._streams &= self._at - before < STREAM_S
+        self._is_streaming &= self._input_at - before < STREAM_S
         if self._paste is None:
             typed, mark, data = (self._tail + data).partition(START)
             typed_of_mark = len(self._tail) - len(typed)  # parsed as keys already
@@ -64,23 +64,23 @@ class TerminalInput:
                 yield from (event for event in ended if not isinstance(event, Paste))
             self._paste, self._tail = [], ""
         self._paste.append(data)
-        self._ended |= END in self._tail + data
+        self._has_end_mark |= END in self._tail + data
         self._tail = (self._tail + data)[-5:]
 
     def tick(self) -> Iterator[Message]:
         """Yield the messages that are certain because nothing followed for a moment."""
-        quiet, self._fed = not self._fed, False
-        if quiet:
-            self._ended |= monotonic() - self._at > ENDLESS_S
+        is_quiet, self._has_input = not self._has_input, False
+        if is_quiet:
+            self._has_end_mark |= monotonic() - self._input_at > ENDLESS_S
             yield from self._flush()
 
     def _flush(self) -> Iterator[Message]:
         yield from self._release()
-        if self._paste is not None and self._ended:
+        if self._paste is not None and self._has_end_mark:
             text, mark, rest = "".join(self._paste).rpartition(END)
             if not mark:
                 text, rest = rest, ""
-            self._paste, self._ended, self._tail = None, False, ""
+            self._paste, self._has_end_mark, self._tail = None, False, ""
             yield Paste(text.replace(END + START, "").replace("\0", ""))
             if rest:
                 yield from self.feed(rest)
@@ -88,16 +88,16 @@ class TerminalInput:
     def _type(self, text: str) -> Iterator[Message]:
         """Parse text as keys, or buffer it as part of a paste."""
         body = text.rstrip("\r\n")
-        lines = "\r" in body or "\n" in body or (self._streams and text != body)
+        lines = "\r" in body or "\n" in body or (self._is_streaming and text != body)
         if not TEXT.fullmatch(text) or self._pending():
             yield from self._release()
             yield from self._keys(text) if text else ()
-            self._streams = False
+            self._is_streaming = False
         elif self._buffered or lines or len(text) >= LONG_TEXT:
             self._buffered.append(text)
         else:
             yield from self._keys(text)
-            self._streams = text == body
+            self._is_streaming = text == body
 
     def _release(self) -> Iterator[Message]:
         text, self._buffered = "".join(self._buffered), []

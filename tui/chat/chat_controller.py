@@ -48,7 +48,7 @@ class ChatController:
         self.session = ChatSession(
             self.handle,
             program.do,
-            program.follow,
+            program.follow_events,
             tools=ToolSet(settings.tools, settings.offline, opt_in=True),
             make_request=self._make_request,
             settings=lambda: self.settings,

@@ -18,7 +18,7 @@ from assistant.store.values import Attachment
 from tui.chat.token_facts import InspectedToken, entries, facts
 from tui.chat.token_page import TokenPage
 from tui.safe import one_line, safe
-from tui.text.token_styles import BASICS, kind, legend, styles
+from tui.text.token_styles import USUAL_KINDS, kind, legend, styles
 from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Head, Lines
 
@@ -68,7 +68,7 @@ class Inspector(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the tokens and the facts."""
-        kinds = {*BASICS, *(kind(entry.item) for entry in self._entries)}
+        kinds = {*USUAL_KINDS, *(kind(entry.item) for entry in self._entries)}
         self._head.legend = legend(styles(self.app.no_color), kinds)
         yield self._head
         if self._entries:
@@ -90,7 +90,7 @@ class Inspector(ModalScreen[None]):
             index, total = self._page.cursor, len(self._entries)
             size = Size(self._facts.line_width, self._facts.size.height)
             source = source_of(self._entries, index, self._passages)
-            self._facts.put(facts(self._entries[index], index + 1, total, size, source))
+            self._facts.show_lines(facts(self._entries[index], index + 1, total, size, source))
 
 
 def source_of(entries: Sequence[InspectedToken], index: int, passages: Sequence[Attachment]) -> str:

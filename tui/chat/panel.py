@@ -86,7 +86,7 @@ class FiguresPanel(Lines):
     def paint(self) -> None:
         """Show the last round."""
         if self.display and self.is_mounted:
-            self.put(self.figures(self.line_width, self.size.height))
+            self.show_lines(self.figures(self.line_width, self.size.height))
 
     def figures(self, width: int, height: int) -> list[Content]:
         """Return the lines; too little height removes blank lines, then the last sections."""

@@ -56,7 +56,7 @@ class ChatScreen(ChatWidgets):
 
     def __init__(self, settings: Settings, program: Program) -> None:
         super().__init__()
-        self.conversation.tools = bool(settings.tools.servers)  # they may go online
+        self.conversation.has_tools = bool(settings.tools.servers)  # they may go online
         self.controller = ChatController(self, settings, program)
         self.session = self.controller.session
         self.turns = TurnActions(self.controller)
@@ -232,10 +232,10 @@ class ChatScreen(ChatWidgets):
         elif (request := self.session.requests.race(prompt.text, prompt.attachments)) is None:
             hint = "Type a question first; it is answered with and without guesses."
         else:
-            from tui.race.lanes import duel
+            from tui.race.lanes import race_ars_and_sps
             from tui.race.screen import RaceScreen
 
-            race = duel(models.setup, self.controller.settings, request)
+            race = race_ars_and_sps(models.setup, self.controller.settings, request)
             models.program.push_screen(RaceScreen(race, models.program.submit))
         if hint:
             self.notify(hint, timeout=4)

@@ -10,7 +10,7 @@ from assistant.lab.bench import plan
 from assistant.request import Sampling
 from assistant.settings.settings import Settings
 from assistant.system import System
-from tui.shell import options as usual
+from tui.shell import options as shell_options
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 SPEC = (
@@ -32,15 +32,15 @@ def bench(context: click.Context) -> None:
     context.default_map = {str(context.invoked_subcommand): context.default_map}
 
 
-def measuring(command: usual.Command) -> usual.Command:
+def measuring_command(command: shell_options.Command) -> shell_options.Command:
     """Register a command of the group, with the shared options."""
     for option in (
-        usual.shared,
+        shell_options.shared,
         click.option("--markdown", is_flag=True, help="Print the tables as Markdown."),
         click.option("--json", "json_file", type=FILE, help="Write all figures as JSON."),
         click.option(
             "--per-kind",
-            type=usual.NumberParameter(1),
+            type=shell_options.NumberParameter(1),
             metavar="N",
             help="Ask N of each kind only.",
         ),
@@ -50,17 +50,17 @@ def measuring(command: usual.Command) -> usual.Command:
     return command
 
 
-def comparing(command: usual.Command) -> usual.Command:
+def comparing_command(command: shell_options.Command) -> shell_options.Command:
     """Register a command that asks the questions in a file, or its own."""
-    count = usual.NumberParameter(1, 100)
+    count = shell_options.NumberParameter(1, 100)
     repeats = click.option("--repeats", type=count, default=1, help="Ask everything N times.")
     file = click.argument("file", required=False, type=FILE)
-    return measuring(repeats(file(command)))
+    return measuring_command(repeats(file(command)))
 
 
 def compare(
     settings: Settings,
-    ways: Sequence[System],
+    systems: Sequence[System],
     questions: Sequence[plan.Question],
     sampling: Sampling,
     options: dict[str, Any],
@@ -70,13 +70,13 @@ def compare(
     from assistant.lab.bench import reports
     from tui.lab.bench_session import measure
 
-    few = plan.first_of_each(questions, options["per_kind"])
-    order = plan.interleaved(few, ways, sampling, options["repeats"], settings.seed)
+    selected = plan.first_of_each(questions, options["per_kind"])
+    order = plan.interleaved(selected, systems, sampling, options["repeats"], settings.seed)
     report = getattr(reports, str(click.get_current_context().info_name))  # of the same name
-    measure(settings, ways, order, lambda runs: report(runs, ways, *references), options)
+    measure(settings, systems, order, lambda runs: report(runs, systems, *references), options)
 
 
-@comparing
+@comparing_command
 @click.option(
     "--systems", "spec", metavar="SPEC", default=plan.DEFAULT, show_default=True, help=SPEC
 )
@@ -87,12 +87,12 @@ def prompts(file: Path | None, spec: str, **options: Any) -> None:
     conversations is asked). Without it, specchat's own prompts are asked: code, chat, summaries,
     questions, maths, translation and editing.
     """
-    settings, ways = usual.settings(options), plan.systems(spec)
+    settings, systems = shell_options.settings(options), plan.systems(spec)
     questions = plan.questions_of(file) if file else plan.bundled("tasks")
-    compare(settings, ways, questions, settings.sampling, options)
+    compare(settings, systems, questions, settings.sampling, options)
 
 
-@comparing
+@comparing_command
 @click.option("--systems", "spec", metavar="SPEC", default="ars,auto", show_default=True, help=SPEC)
 def infill(file: Path | None, spec: str, **options: Any) -> None:
     """Fill gaps in code as for an editor: how often it is right, and how fast.
@@ -100,15 +100,15 @@ def infill(file: Path | None, spec: str, **options: Any) -> None:
     FILE has JSON lines in the format of HumanEval-Infilling. Without it, gaps in specchat's own
     files of six languages are filled. The answer is the likeliest text, of 24 tokens at most.
     """
-    settings, ways = usual.settings(options), plan.systems(spec)
+    settings, systems = shell_options.settings(options), plan.systems(spec)
     gaps = plan.questions_of(file) if file else plan.bundled("gaps")
     middles = {gap.name: gap.reference for gap in gaps if gap.suffix is not None and gap.reference}
     if len(middles) < len(gaps):
         raise click.UsageError(f"{file} has lines without a suffix and a canonical_solution.")
-    compare(settings, ways, gaps, plan.SAMPLINGS[plan.GREEDY], options, middles)
+    compare(settings, systems, gaps, plan.SAMPLINGS[plan.GREEDY], options, middles)
 
 
-@comparing
+@comparing_command
 @click.option(
     "--lookaheads",
     metavar="LIST",
@@ -122,14 +122,14 @@ def sweep(file: Path | None, lookaheads: str, **options: Any) -> None:
     That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
     FILE. Proposals are the draft model's; --source names another source.
     """
-    settings = usual.settings(options)
-    ways = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
+    settings = shell_options.settings(options)
+    systems = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
     own = [question for question in plan.bundled("tasks") if question.kind in ("code", "summary")]
     questions = plan.questions_of(file) if file else own
-    compare(settings, ways, questions, settings.sampling, options)
+    compare(settings, systems, questions, settings.sampling, options)
 
 
-@measuring
+@measuring_command
 @click.option("--code", type=FILE, help="Functions to complete, in HumanEval's format.")
 @click.option("--summaries", type=FILE, help="Texts in Spec-Bench's format.")
 @click.option(
@@ -153,16 +153,18 @@ def paper(
     settings. No code from answers is run.
     """
     from assistant.lab.bench.reports import tables
-    from tui.lab.bench_session import here, measure
+    from tui.lab.bench_session import installed_quantisations, measure
 
-    settings = usual.settings(options | {"seed": None})  # a seed's coupled draws are not their SpS
+    # With a seed, draft and target draw the same numbers, which is not the papers' SpS.
+    settings = shell_options.settings(options | {"seed": None})
     texts = plan.questions_of(summaries) if summaries else plan.bundled("summaries")
     references = {text.name: text.reference for text in texts if text.reference}
     if not references:
         raise click.UsageError(f"{summaries} has no reference summary to compare with.")
     scored = [text for text in texts if text.reference]
     tasks = [*scored, *(plan.questions_of(code) if code else plan.bundled("code"))]
-    labels = here(settings) if files is None else [*filter("none".__ne__, files.split(","))]
-    ways, mixed = plan.paper_systems(labels), plan.first_of_each(plan.bundled("tasks"), 1)
-    order = plan.paper_questions(plan.first_of_each(tasks, per_kind), mixed, ways)
-    measure(settings, ways, order, lambda runs: tables(runs, ways, references), options)
+    named = [file for file in (files or "").split(",") if file != "none"]
+    labels = installed_quantisations(settings) if files is None else named
+    systems, mixed = plan.paper_systems(labels), plan.first_of_each(plan.bundled("tasks"), 1)
+    order = plan.paper_questions(plan.first_of_each(tasks, per_kind), mixed, systems)
+    measure(settings, systems, order, lambda runs: tables(runs, systems, references), options)

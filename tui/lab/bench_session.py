@@ -21,12 +21,12 @@ from assistant.system import System
 from models.errors import ModelError, ModelMissing, SpecchatError, StorageError
 from models.files.locate import variant
 from tui.formatting import remaining
-from tui.lab.tables import show
+from tui.lab.tables import print_tables
 from tui.shell.engine_console import EngineConsole, report_missing_draft
 
 ANSWER_TOKENS = 128
 """Most tokens of an answer, unless the user sets a length: as in Chen et al."""
-FILES = ("f16", "bf16", "mxfp4")
+QUANTISATIONS = ("f16", "bf16", "mxfp4")
 """Quantisations that are compared if they are on this machine."""
 LINE_EVERY_S = 30.0  # seconds between two lines of progress without a terminal
 
@@ -42,23 +42,23 @@ def measure(
     if (json_file := options["json_file"]) and not json_file.parent.is_dir():
         raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
     setups, all_questions = _setups(systems, settings), [*questions]
-    about = _about(settings, systems, setups, all_questions)
+    conditions = _conditions(settings, systems, setups, all_questions)
     results: list[RunAnswer] = []
     try:
-        for answers in _measured(all_questions, setups, settings):
+        for answers in _measure_all(all_questions, setups, settings):
             results += answers
     except (KeyboardInterrupt, SpecchatError):
         click.echo("Cut short: the tables cover what was measured.", err=True)
         raise
     finally:
         if results:
-            show(report(results), about, options)
+            print_tables(report(results), conditions, options)
 
 
-def here(settings: Settings) -> list[str]:
+def installed_quantisations(settings: Settings) -> list[str]:
     """Return the quantisations of the target that are on this machine."""
     target, labels = settings.setup()[0].target, list[str]()
-    for label in FILES:
+    for label in QUANTISATIONS:
         with suppress(ModelMissing):
             labels += [label] if variant(target, label) != target else []
     return labels
@@ -78,7 +78,7 @@ def _setups(systems: Sequence[System], settings: Settings) -> dict[str, EngineAr
     return dict(zip(setups, with_engines([*setups.values()]), strict=True))
 
 
-def _about(
+def _conditions(
     settings: Settings,
     systems: Sequence[System],
     setups: Mapping[str, EngineArgs],
@@ -103,7 +103,7 @@ def _about(
     }
 
 
-def _measured(
+def _measure_all(
     questions: Sequence[BenchItem], setups: Mapping[str, EngineArgs], settings: Settings
 ) -> Iterator[Iterator[RunAnswer]]:
     """Yield the answers of each lockstep, showing the progress."""
@@ -114,10 +114,10 @@ def _measured(
             due = not done or monotonic() - printed_at > LINE_EVERY_S
             printed_at = monotonic() if due else printed_at
             position = f"{done + 1} of {len(questions)}{remaining(left_s)}"
-            console.show_progress(f"{position}: {question.question.name}", aloud=due)
+            console.show_progress(f"{position}: {question.question.name}", as_line=due)
             if console.interrupted:
                 raise KeyboardInterrupt
-            trials = [_trial(question, way, setups[way.name], settings) for way in question.systems]
+            trials = (_trial(question, one, setups[one.name], settings) for one in question.systems)
             compared: Compared = console.run(Lockstep(tuple(trials)))
             yield question.answers(compared)
 

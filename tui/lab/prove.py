@@ -93,15 +93,15 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
 def tables(checks: "list[Check]") -> Iterator[ResultTable]:
     """Yield a table for each layer of checks."""
     for layer, title in TITLES.items():
-        if not (here := [check for check in checks if check.layer == layer]):
+        if not (of_layer := [check for check in checks if check.layer == layer]):
             continue
         columns: dict[str, list[str | None]] = {
-            "compared": [f"{MARKS[check.holds]}{check.what}" for check in here],
-            "": [check.note or None for check in here],
+            "compared": [f"{MARKS[check.holds]}{check.what}" for check in of_layer],
+            "": [check.note or None for check in of_layer],
         }
-        for name in dict.fromkeys(name for check in here for name in check.figures):
-            columns[name] = [_figure(check.figures.get(name)) for check in here]
-        columns["p at most"] = [_figure(check.p_value) for check in here]
+        for name in dict.fromkeys(name for check in of_layer for name in check.figures):
+            columns[name] = [_figure(check.figures.get(name)) for check in of_layer]
+        columns["p at most"] = [_figure(check.p_value) for check in of_layer]
         filled = {name: cells for name, cells in columns.items() if any(cells)}
         header = [(name, "s" if index else "") for index, name in enumerate(filled)]
         yield ResultTable(title, header, [*zip(*filled.values(), strict=True)])

@@ -18,15 +18,15 @@ GAP = "  "
 BAR = 16  # cells of the longest bar, if it fits
 
 
-def show(
-    tables: Sequence[ResultTable], about: Mapping[str, Any], options: Mapping[str, Any]
+def print_tables(
+    tables: Sequence[ResultTable], conditions: Mapping[str, Any], options: Mapping[str, Any]
 ) -> None:
     """Print tables, and write their values to a file, if one is named."""
     render = markdown if options["markdown"] else lines
     click.echo("\n\n".join("\n".join(map(safe, render(table))) for table in tables))
     if (path := options["json_file"]) is None:
         return
-    facts = {**about, "tables": [asdict(table) for table in tables]}
+    facts = {**conditions, "tables": [asdict(table) for table in tables]}
     with raising(StorageError, f"{path} cannot be written"):
         path.write_text(json.dumps(facts, indent=1), "utf-8")
     click.echo(safe(f"Wrote {path}"), err=True)

@@ -10,7 +10,7 @@ import click
 from assistant.events import Event, RaceReady, Ready
 from models.errors import UsageError
 from models.files.checksum import known_sha256
-from tui.race.lanes import line_up, parse
+from tui.race.lanes import parse, prepare_race
 from tui.race.recorded import RecordedLane, RecordedRace, table, verdict
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
@@ -56,7 +56,7 @@ def race(
     at_terminal = has_terminal()
     console = EngineConsole()
     with console.shown():
-        race = line_up(entries, chosen, prompt, console.show_check)
+        race = prepare_race(entries, chosen, prompt, console.show_check)
         request = replace(race.request, constraint=constraint)
         recorded = RecordedRace(replace(race, request=request))
         if as_json or not at_terminal:
@@ -130,7 +130,7 @@ def _lane(recorded: RecordedLane, first: float) -> dict[str, Any]:
         "text": finished and finished.text,
         "reasoning_content": (finished and finished.thought) or None,
         "stop": finished and str(finished.stop),
-        "failed": recorded.failed,
+        "failed": recorded.error,
         **({"complete": False} if finished and not finished.complete else {}),
         "compute_s": recorded.clock,
         "ratio": recorded.tokens_per_s / first if first and recorded.tokens_per_s else None,

@@ -40,11 +40,11 @@ class LaneView(VerticalScroll):
 
     def __init__(self, recorded: RecordedLane) -> None:
         self._warnings = Static("", classes="warnings", markup=False)
-        self._thought = Thought("", None, growing=True)
-        self.tokens = TextView(growing=False)
+        self._thought = Thought("", None, is_streaming=True)
+        self.tokens = TextView(is_streaming=False)
         parts = Vertical(self._warnings, self._thought, self.tokens, classes="all")
         super().__init__(parts, classes="" if recorded.lane.mode == "ars" else "speculates")
-        self._laps = 0  # events shown so far
+        self._shown_events = 0  # events shown so far
         self._state: tuple[object, ...] = ()  # the values that the frame shows
         self._lane = recorded
 
@@ -54,40 +54,40 @@ class LaneView(VerticalScroll):
 
     def show(self, lane: RecordedLane) -> None:
         """Show the lane at a moment, adding the events since the last call."""
-        if len(lane.laps) < self._laps:
-            self._laps = 0
+        if len(lane.lane_events) < self._shown_events:
+            self._shown_events = 0
             self._thought.clear()
             self.tokens.show(())
             self.anchor()
-        for lap in lane.laps[self._laps :]:
-            if isinstance(lap.event, Decoded):
-                step = Step(lap.event.tokens, lap.event.rejected)
+        for lane_event in lane.lane_events[self._shown_events :]:
+            if isinstance(lane_event.event, Decoded):
+                step = Step(lane_event.event.tokens, lane_event.event.rejected)
                 if (thought := step.part("thought")).tokens:
                     self._thought.add(thought)
                 self.tokens.add(step.part("answer"))
                 if step.text.strip():
-                    self._thought.grow(False)
-        self._laps = len(lane.laps)
+                    self._thought.set_streaming(False)
+        self._shown_events = len(lane.lane_events)
         stats = lane.stats
         if stats:
             self._thought.show_stats(stats)
-        if lane.over:
-            self._thought.grow(False)
-        writes = stats is not None and not lane.over
-        if writes is not self.tokens.growing:
-            self.tokens.grow(writes)
+        if lane.has_ended:
+            self._thought.set_streaming(False)
+        is_writing = stats is not None and not lane.has_ended
+        if is_writing is not self.tokens.is_streaming:
+            self.tokens.set_streaming(is_writing)
         self._lane = lane
-        self._frame()
+        self._update_frame()
 
     def on_resize(self) -> None:
         """Fit the frame to the new width."""
-        self._frame()
+        self._update_frame()
 
-    def _frame(self) -> None:
+    def _update_frame(self) -> None:
         """Update the models, the clock and the warnings if they have changed."""
         lane = self._lane
         notices = safe("\n".join(lane.notices))
-        state = lane.ready, lane.clock, lane.doing, notices, self.size.width
+        state = lane.ready, lane.clock, lane.status, notices, self.size.width
         if state == self._state:
             return
         self._state = state
@@ -95,14 +95,14 @@ class LaneView(VerticalScroll):
         self._warnings.display = bool(notices)
         hue = "primary" if lane.lane.mode == "ars" else "success"
         chip = Content.styled(f" {safe(lane.lane.name)} ", f"bold $text-{hue} on ${hue}-muted")
-        models = Content.styled(_models(lane.ready), "$foreground-muted")
+        models = Content.styled(_model_names(lane.ready), "$foreground-muted")
         fits = chip.cell_length + models.cell_length <= self.size.width - 2
         self.border_title = Content.assemble(chip, models if fits else "")
-        parts = [lane.doing, f"{lane.clock:.1f} s"]
+        parts = [lane.status, f"{lane.clock:.1f} s"]
         self.border_subtitle = Content(f" {' · '.join(filter(None, parts))} ")
 
 
-def _models(ready: Ready | Failed | None) -> str:
+def _model_names(ready: Ready | Failed | None) -> str:
     if not isinstance(ready, Ready):
         return ""
     answers, guesses = model_name(ready.target.name), ready.draft and model_name(ready.draft.name)
@@ -110,11 +110,11 @@ def _models(ready: Ready | Failed | None) -> str:
     return safe(f" {answers} ⇠ {other or guesses} " if guesses else f" {answers} ")
 
 
-class Board(Widget):
+class Scoreboard(Widget):
     """Show a row of figures for each lane, and its speed as a bar."""
 
     DEFAULT_CSS = """
-    Board { height: auto; margin: 1 0 0 0; padding: 0 3; text-wrap: nowrap; }
+    Scoreboard { height: auto; margin: 1 0 0 0; padding: 0 3; text-wrap: nowrap; }
     """
 
     lanes: reactive[Sequence[RecordedLane]] = reactive((), always_update=True)
@@ -133,8 +133,8 @@ class Board(Widget):
         title = f"{header}{GAP}{BAR}" if shows_bars else header
         lines = [Content.styled(title, "$foreground-muted")]
         for lane, row in zip(lanes, rows, strict=True):
-            leads = best > 0 and lane.tokens_per_s == best
-            line = Content.styled(safe(row), "bold" if leads else "")
+            is_fastest = best > 0 and lane.tokens_per_s == best
+            line = Content.styled(safe(row), "bold" if is_fastest else "")
             if shows_bars:
                 hue = "$primary" if lane.lane.mode == "ars" else "$success"
                 line += Content.styled(GAP + bar(lane.tokens_per_s / best, cells), hue)

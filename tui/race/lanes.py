@@ -13,7 +13,7 @@ from models.files.gguf_files import is_label
 from models.progress import Report, silent
 
 DEFAULT = "ars,sps"
-NAMES = {"ars": "without guesses", "sps": "with guesses", "auto": "guesses auto"}
+LANE_NAMES = {"ars": "without guesses", "sps": "with guesses", "auto": "guesses auto"}
 """Names of lanes by mode."""
 MAX_LANES = 4
 RACE_TOKENS = 256
@@ -34,7 +34,7 @@ def parse(spec: str) -> tuple[System, ...]:
     return entries
 
 
-def line_up(
+def prepare_race(
     entries: tuple[System, ...], settings: Settings, prompt: str, report: Report = silent
 ) -> Race:
     """Find every lane's models here; a ModelError names a missing target, or a draft for SpS."""
@@ -51,7 +51,7 @@ def line_up(
     return Race(tuple(chosen), _with_seed(settings.request(prompt)))
 
 
-def duel(setup: EngineArgs, settings: Settings, request: Request) -> Race:
+def race_ars_and_sps(setup: EngineArgs, settings: Settings, request: Request) -> Race:
     """Return the race of the loaded models without guesses and with them."""
     lanes = tuple(_lane(setup, entry, settings) for entry in parse(DEFAULT))
     return Race(lanes, _with_seed(request))
@@ -73,5 +73,5 @@ def lane_name(entry: System) -> str:
     """Return the name of a lane."""
     target, k = entry.target, entry.lookahead
     name = target and (target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem)
-    mode = NAMES[entry.mode] if k is None else f"with {k} guess{'es' * (k > 1)}"
+    mode = LANE_NAMES[entry.mode] if k is None else f"with {k} guess{'es' * (k > 1)}"
     return " ".join(filter(None, (entry.engine, name, mode)))

@@ -17,26 +17,26 @@ class RecordedLane:
     """The events of a lane."""
 
     lane: Lane
-    laps: list[events.LaneEvent] = field(default_factory=list)
+    lane_events: list[events.LaneEvent] = field(default_factory=list)
     ready: events.Ready | events.Failed | None = None  # its loaded models, or its failure
     moment: float = inf  # of its clock, in seconds: later events are left out
 
     def until(self, moment: float) -> "RecordedLane":
         """Return the lane at a moment of its clock."""
-        count = bisect_right(self.laps, moment, key=lambda lap: lap.clock)
-        return replace(self, laps=self.laps[:count], moment=min(moment, self.clock))
+        count = bisect_right(self.lane_events, moment, key=lambda lane_event: lane_event.clock)
+        return replace(self, lane_events=self.lane_events[:count], moment=min(moment, self.clock))
 
     @property
     def clock(self) -> float:
         """The seconds of computing so far."""
         if self.moment < inf:
             return self.moment
-        return self.laps[-1].clock if self.laps else 0.0
+        return self.lane_events[-1].clock if self.lane_events else 0.0
 
     @property
     def stats(self) -> events.Stats | None:
         """The figures of the last round."""
-        newest = (lap.event for lap in reversed(self.laps))
+        newest = (lane_event.event for lane_event in reversed(self.lane_events))
         ends = (event for event in newest if isinstance(event, events.Decoded | events.Finished))
         return next((event.stats for event in ends), None)
 
@@ -48,31 +48,31 @@ class RecordedLane:
     @property
     def finished(self) -> events.Finished | None:
         """The event that ended it, unless it failed."""
-        last = self.laps[-1].event if self.laps else None
+        last = self.lane_events[-1].event if self.lane_events else None
         return last if isinstance(last, events.Finished) else None
 
     @property
-    def failed(self) -> str | None:
+    def error(self) -> str | None:
         """Why it failed, if it did."""
-        last = self.laps[-1].event if self.laps else self.ready
+        last = self.lane_events[-1].event if self.lane_events else self.ready
         return last.message if isinstance(last, events.Failed) else None
 
     @property
-    def over(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it has ended."""
-        return self.finished is not None or self.failed is not None
+        return self.finished is not None or self.error is not None
 
     @property
     def failure(self) -> str | None:
         """Its failure, or that it violates its constraint; None without either."""
         if self.finished is None or self.finished.complete:
-            return self.failed
+            return self.error
         return f"it ended ({self.finished.stop}) before the form was complete"
 
     @property
-    def doing(self) -> str:
+    def status(self) -> str:
         """Its activity before the first token, or how it ended."""
-        match self.laps[-1].event if self.laps else self.ready:
+        match self.lane_events[-1].event if self.lane_events else self.ready:
             case events.Prefilled(_, done, total):
                 return f"reading {done:,} of {total:,}"
             case events.Finished(stop=stop, complete=complete):
@@ -85,8 +85,9 @@ class RecordedLane:
     @property
     def notices(self) -> list[str]:
         """Its failure and its warnings, as sentences."""
-        notices = [lap.event.text for lap in self.laps if isinstance(lap.event, events.Warned)]
-        return [self.failed, *notices] if self.failed else notices
+        inner = (lane_event.event for lane_event in self.lane_events)
+        notices = [event.text for event in inner if isinstance(event, events.Warned)]
+        return [self.error, *notices] if self.error else notices
 
 
 class RecordedRace:
@@ -109,7 +110,7 @@ class RecordedRace:
                     lane.ready = ready
             case events.LaneEvent(number, _, inner):
                 lane = self.lanes[number]
-                lane.laps.append(event)
+                lane.lane_events.append(event)
                 self._activities.pop(number, None)
                 if isinstance(inner, events.Prefilled):
                     what = f"the prompt ({lane.lane.name})"
@@ -132,7 +133,7 @@ SAME_SPEED = 0.03
 """Speeds that differ by less than this share count as equal: the clock is no finer."""
 
 
-def cells(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
+def lane_figures(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
     """Return the figures of a lane, with its speed relative to the first lane."""
     stats, name = lane.stats, lane.lane.name
     if stats is None or not stats.generated_tokens:
@@ -152,13 +153,13 @@ def cells(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
 
 def table(lanes: Sequence[RecordedLane], columns: int = len(HEADERS)) -> list[list[str]]:
     """Return the header and a row for each lane, padded to columns: names left, figures right."""
-    rows = [HEADERS, *(cells(lane, lanes[0]) for lane in lanes)]
+    rows = [HEADERS, *(lane_figures(lane, lanes[0]) for lane in lanes)]
     return aligned([row[:columns] for row in rows])
 
 
-def turns(lanes: Sequence[RecordedLane]) -> str:
+def turns_sentence(lanes: Sequence[RecordedLane]) -> str:
     """Return a sentence on how the lanes share the machine now."""
-    running = [lane for lane in lanes if not lane.over]
+    running = [lane for lane in lanes if not lane.has_ended]
     if len(running) == 1 < len(lanes):
         return f"Only the lane {running[0].lane.name} is still writing."
     seconds = min(lane.clock for lane in running or lanes)
@@ -168,22 +169,22 @@ def turns(lanes: Sequence[RecordedLane]) -> str:
 def verdict(lanes: Sequence[RecordedLane], request: Request) -> tuple[str, str]:
     """Return a sentence on which lane won, and further sentences."""
     ran = [lane for lane in lanes if lane.stats and lane.stats.generated_tokens >= MIN_TOKENS]
-    failed = [f"The lane {lane.lane.name} did not run." for lane in lanes if lane.failed]
+    failed = [f"The lane {lane.lane.name} did not run." for lane in lanes if lane.error]
     if len(ran) < 2:
         return "Too little was written to compare speeds.", " ".join(failed)
-    won = _pair(*ran) if len(ran) == 2 else _field(ran)
+    won = _compare_two(*ran) if len(ran) == 2 else _compare_many(ran)
     is_sampled = request.seed is not None and request.sampling.temperature > 0
     seed = [f"The seed was {request.seed}."] if is_sampled else []
-    return won, " ".join([*failed, *_texts(ran), *seed])
+    return won, " ".join([*failed, *_compare_texts(ran), *seed])
 
 
-def pays(lanes: Sequence[RecordedLane]) -> bool:
+def beats_first(lanes: Sequence[RecordedLane]) -> bool:
     """Return whether the fastest lane has guesses and clearly beats the first lane."""
     first, best = lanes[0], max(lanes, key=lambda lane: lane.tokens_per_s)
     return best.lane.mode != "ars" and best.tokens_per_s > (1 + SAME_SPEED) * first.tokens_per_s
 
 
-def _pair(first: RecordedLane, other: RecordedLane) -> str:
+def _compare_two(first: RecordedLane, other: RecordedLane) -> str:
     ratio = other.tokens_per_s / first.tokens_per_s
     name, reference = other.lane.name, first.lane.name.replace("without guesses", "without")
     factor = "about as fast as" if abs(ratio - 1) < SAME_SPEED else f"{ratio:.2f} times as fast as"
@@ -191,7 +192,7 @@ def _pair(first: RecordedLane, other: RecordedLane) -> str:
     return f"{name[:1].upper()}{name[1:]}: {factor} {reference}, {figures}."
 
 
-def _field(ran: Sequence[RecordedLane]) -> str:
+def _compare_many(ran: Sequence[RecordedLane]) -> str:
     best, *others = sorted(ran, key=lambda lane: -lane.tokens_per_s)
     rates = [(best.tokens_per_s / lane.tokens_per_s, lane.lane.name) for lane in others]
     ratios = [f"{rate:.2f} times as fast as {name}" for rate, name in rates]
@@ -199,7 +200,7 @@ def _field(ran: Sequence[RecordedLane]) -> str:
     return f"Fastest: {best.lane.name}, with {best.tokens_per_s:.1f} tokens/s, {by}."
 
 
-def _texts(ran: Sequence[RecordedLane]) -> list[str]:
+def _compare_texts(ran: Sequence[RecordedLane]) -> list[str]:
     """Compare the texts of lanes with the same weights."""
     comparisons: list[tuple[str, str]] = []
     for i, other in enumerate(ran):

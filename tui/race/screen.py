@@ -20,11 +20,11 @@ from tui.app.program import Program
 from tui.app.textual_private import ClosedOnce
 from tui.chat.status import progress
 from tui.formatting import gauge
-from tui.race.lane_view import Board, LaneView
-from tui.race.recorded import RecordedLane, RecordedRace, pays, turns, verdict
+from tui.race.lane_view import LaneView, Scoreboard
+from tui.race.recorded import RecordedLane, RecordedRace, beats_first, turns_sentence, verdict
 from tui.safe import safe
 from tui.text.text_view import TextView
-from tui.text.token_styles import BASICS, legend, styles
+from tui.text.token_styles import USUAL_KINDS, legend, styles
 from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Head
 
@@ -64,9 +64,9 @@ class RaceScreen(ClosedOnce[None]):
         &.-short #race-prompt {
             max-height: 1; margin: 0 2; text-wrap: nowrap; text-overflow: ellipsis;
         }
-        &.-short Board { margin: 0; }
+        &.-short Scoreboard { margin: 0; }
         &.-short #race-line { max-height: 3; margin: 0 2; }
-        &.-tiny #race-prompt, &.-tiny Board { display: none; }
+        &.-tiny #race-prompt, &.-tiny Scoreboard { display: none; }
         &.-tiny #race-line { min-height: 1; max-height: 1; margin: 0; }
     }
     """
@@ -91,14 +91,14 @@ class RaceScreen(ClosedOnce[None]):
         self.head.line = Content.styled("specchat race", "bold $text-accent")
         self.views = [LaneView(lane) for lane in self.recorded.lanes]
         self.lanes, self.line = Grid(*self.views), Static(id="race-line", markup=False)
-        self.board = Board()
+        self.board = Scoreboard()
         self.board.lanes = self.recorded.lanes
-        self.at = 0.0
+        self.replayed_s = 0.0
         """The moment of the replay, in seconds of the lanes' clocks."""
         self._updated_at = 0.0
         self._stream: EventStream | None = None
-        self._stopping = False
-        self._failed: str | None = None
+        self._is_stopping = False
+        self._error: str | None = None
         self._message = Content("")
 
     def compose(self) -> ComposeResult:
@@ -113,15 +113,16 @@ class RaceScreen(ClosedOnce[None]):
     def on_mount(self) -> None:
         """Start the race, and update the screen regularly."""
         self._timer = self.set_interval(UPDATE_EVERY_S, self._update)
-        self._explain()
+        self._update_legend()
         self._stream = self._submit(self.recorded.race, self.show)
 
     def on_resize(self) -> None:
         """Put the lanes side by side if they fit, or if the screen is too low to stack them."""
         count, width = len(self.views), self.size.width - 2
-        even = [n for n in range(1, count + 1) if count % n == 0 and width // n >= MIN_LANE_WIDTH]
-        low = self.size.height < MIN_STACKING_HEIGHT
-        self.lanes.styles.grid_size_columns = count if low else max(even, default=1)
+        divisors = [n for n in range(1, count + 1) if count % n == 0]
+        fitting = (n for n in divisors if width // n >= MIN_LANE_WIDTH)
+        is_low = self.size.height < MIN_STACKING_HEIGHT
+        self.lanes.styles.grid_size_columns = count if is_low else max(fitting, default=1)
 
     def show(self, event: Event) -> None:
         """Record an event; the next update shows it."""
@@ -131,12 +132,12 @@ class RaceScreen(ClosedOnce[None]):
                 self.phase = "racing"
             case RaceOver():
                 ran = [lane.clock > REPLAY_FROM for lane in self.recorded.lanes]
-                if self._stopping or ran.count(True) < 2:  # nothing to replay
+                if self._is_stopping or ran.count(True) < 2:  # nothing to replay
                     self.phase = "over"
                 else:
                     self.action_replay()
             case Failed(message):
-                self._failed = message
+                self._error = message
                 self.phase = "over"
 
     def watch_phase(self) -> None:
@@ -147,55 +148,55 @@ class RaceScreen(ClosedOnce[None]):
     def _update(self) -> None:
         """Show the lanes; a replay advances by the time since the last update."""
         now = monotonic()
-        self.at = min(self.at + now - self._updated_at, self.recorded.length)
+        self.replayed_s = min(self.replayed_s + now - self._updated_at, self.recorded.length)
         self._updated_at = now
-        replayed = self.phase == "replay"
-        lanes = [lane.until(self.at) if replayed else lane for lane in self.recorded.lanes]
+        is_replay = self.phase == "replay"
+        lanes = [lane.until(self.replayed_s) if is_replay else lane for lane in self.recorded.lanes]
         for view, lane in zip(self.views, lanes, strict=True):
             view.show(lane)
         self.board.lanes = lanes
         self._show_message(lanes)
-        if replayed and self.at >= self.recorded.length:
+        if is_replay and self.replayed_s >= self.recorded.length:
             self.phase = "over"
         elif self.phase == "over":
             self._timer.pause()  # nothing changes any more
 
     def _show_message(self, lanes: Sequence[RecordedLane]) -> None:
-        outcome, activity = self.phase == "over", self.recorded.activity
+        is_over, activity = self.phase == "over", self.recorded.activity
         match self.phase:
-            case "loading" | "racing" if activity and not self._stopping:
+            case "loading" | "racing" if activity and not self._is_stopping:
                 text = Content("  ").join(progress(activity))
             case "loading":
                 text = Content("Preparing the lanes.")
             case "racing":
-                text = Content(safe("Stopping." if self._stopping else turns(lanes)))
+                text = Content(safe("Stopping." if self._is_stopping else turns_sentence(lanes)))
             case "replay":
-                bar = f"  {gauge(self.at / self.recorded.length, GAUGE)}"
-                where = f"{bar}  {self.at:.1f} of {self.recorded.length:.1f} s"
+                bar = f"  {gauge(self.replayed_s / self.recorded.length, GAUGE)}"
+                where = f"{bar}  {self.replayed_s:.1f} of {self.recorded.length:.1f} s"
                 text = Content(REPLAY) + Content.styled(where, "$accent")
             case "over":
-                texts = (self._failed, "") if self._failed else verdict(lanes, self._request)
+                texts = (self._error, "") if self._error else verdict(lanes, self._request)
                 bold, rest = map(safe, texts)
                 text = Content.assemble((bold, "bold"), (f"\n{rest}", "$foreground-muted"))
-        self.line.set_class(outcome, "outcome")
-        self.line.set_class(outcome and self._failed is not None, "failed")
-        self.line.set_class(outcome and pays(lanes), "won")
+        self.line.set_class(is_over, "outcome")
+        self.line.set_class(is_over and self._error is not None, "failed")
+        self.line.set_class(is_over and beats_first(lanes), "won")
         if not text.is_same(self._message):
             self._message = text
             self.line.update(text)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the keys that have an effect in this phase."""
-        running = self.phase in ("loading", "racing") and not self._stopping
+        is_running = self.phase in ("loading", "racing") and not self._is_stopping
         match action:
             case "stop":
-                return running or self.phase == "replay"
+                return is_running or self.phase == "replay"
             case "dismiss":
-                return not running and self.phase != "replay"
+                return not is_running and self.phase != "replay"
             case "skip":
                 return self.phase == "replay"
             case "replay":
-                return self.phase == "over" and not self._failed and self.recorded.length > 0
+                return self.phase == "over" and not self._error and self.recorded.length > 0
         return True
 
     def action_stop(self) -> None:
@@ -203,18 +204,18 @@ class RaceScreen(ClosedOnce[None]):
         if self.phase == "replay":
             self.action_skip()
         elif self._stream is not None:
-            self._stopping = True
+            self._is_stopping = True
             self._stream.cancel()
         self.refresh_bindings()
 
     def action_replay(self) -> None:
         """Show the race again at true speed."""
-        self.at, self._updated_at = 0.0, monotonic()
+        self.replayed_s, self._updated_at = 0.0, monotonic()
         self.phase = "replay"
 
     def action_skip(self) -> None:
         """Go to the end of the replay."""
-        self.at = self.recorded.length
+        self.replayed_s = self.recorded.length
 
     def action_ghosts(self) -> None:
         """Show or hide wrong guesses."""
@@ -223,9 +224,9 @@ class RaceScreen(ClosedOnce[None]):
             view.tokens.ghosts = shown
 
     @on(TextView.KindsChanged)
-    def _explain(self) -> None:
+    def _update_legend(self) -> None:
         """Explain the styles of the tokens that the lanes show, and those that are usual."""
-        kinds = {*BASICS}.union(*(view.tokens.kinds for view in self.views))
+        kinds = {*USUAL_KINDS}.union(*(view.tokens.kinds for view in self.views))
         self.head.legend = legend(styles(self.app.no_color), kinds)
 
 

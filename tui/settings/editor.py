@@ -9,13 +9,13 @@ import click
 
 from assistant.settings.template import template
 from models.files.disk import private_folder
-from tui.app.signals import handled
+from tui.app.signals import signal_handlers
 
 _GOTO = {"code": ("--goto",), "codium": ("--goto",), "cursor": ("--goto",), "subl": (), "zed": ()}
 """Arguments of editors that take FILE:LINE; all others take +LINE FILE."""
 
 
-def prepare(path: Path) -> str:
+def write_template(path: Path) -> str:
     """Write the template unless there is a file; return an error message, usually empty."""
     try:
         private_folder(path.parent)
@@ -34,14 +34,14 @@ def edit_file(path: Path, line: int = 0) -> str:
     keys = signal.SIGINT, signal.SIGQUIT
     try:
         # The editor would inherit an ignored signal, but not a handler.
-        with handled(dict.fromkeys(keys, lambda number, frame: None)):
-            click.edit(filename=_at(path, line) if line else str(path))
+        with signal_handlers(dict.fromkeys(keys, lambda number, frame: None)):
+            click.edit(filename=_editor_arguments(path, line) if line else str(path))
     except (click.ClickException, ValueError) as error:  # EDITOR has an unclosed quotation mark
         return f"{error}. Set EDITOR to a program that edits files."
     return ""
 
 
-def _at(path: Path, line: int) -> list[str]:
+def _editor_arguments(path: Path, line: int) -> list[str]:
     """Return the arguments that open a file at a line."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     name = Path(editor.split()[0]).stem

@@ -22,7 +22,7 @@ from models.errors import UsageError
 from tui.app.program import Program
 from tui.formatting import by_parts
 from tui.safe import safe
-from tui.settings.editor import prepare
+from tui.settings.editor import write_template
 from tui.widgets.dialog import Dialog
 from tui.widgets.entry_screen import EntryScreen
 from tui.widgets.keyline import KeyLine
@@ -35,7 +35,7 @@ TITLES = {
     "notify": "Bell",
 }  # fmt: skip
 """The titles of settings whose keys do not describe them."""
-FEW = 4  # choices named in the details; the arrows step through all
+MAX_NAMED = 4  # choices named in the details; the arrows step through all
 
 
 class SettingsScreen(Dialog[None]):
@@ -89,14 +89,14 @@ class SettingsScreen(Dialog[None]):
         self._read_again()
         self.list.focus()
 
-    def _change(self, layers: Layers) -> None:
+    def _set_layers(self, layers: Layers) -> None:
         if layers != self.now:
             self.now = layers
             self._use(layers)
         listed = [key.name for key in KEYS.values() if key.daily or key.name in self.now.choices]
-        here = self.key.name if self.list.options else ""
+        current = self.key.name if self.list.options else ""
         self.list.set_options(Option(self._row(name), name) for name in listed)
-        self.list.highlighted = listed.index(here) if here in listed else 0
+        self.list.highlighted = listed.index(current) if current in listed else 0
 
     def _row(self, name: str) -> Content:
         value, source = self.now.in_force[name]
@@ -114,7 +114,7 @@ class SettingsScreen(Dialog[None]):
 
     def on_resize(self) -> None:
         """Show the keys beside the settings if they fit."""
-        self._change(self.now)
+        self._set_layers(self.now)
 
     @property
     def key(self) -> Key:
@@ -142,8 +142,8 @@ class SettingsScreen(Dialog[None]):
     def action_turn(self, direction: int) -> None:
         """Choose the next of the listed values, if the key has such."""
         choices, now = self.key.choices, shown(self.now.in_force[self.key.name][0])
-        here = choices.index(now) if now in choices else -direction
-        self._set_value(self.key, choices[(here + direction) % len(choices)])
+        current = choices.index(now) if now in choices else -direction
+        self._set_value(self.key, choices[(current + direction) % len(choices)])
 
     @on(OptionList.OptionSelected)
     def action_change(self) -> None:
@@ -167,18 +167,18 @@ class SettingsScreen(Dialog[None]):
         is_value = text.strip() or key.many_lines
         value = key.parse(text) if is_value else self.now.base[key.name][0]
         if value is not None:
-            self._change(self.now.choose(**{key.name: value}))
+            self._set_layers(self.now.choose(**{key.name: value}))
 
     def action_reset(self) -> None:
         """Go back to the value in `config.toml`, or to the default."""
-        self._change(self.now.choose(**{self.key.name: self.now.base[self.key.name][0]}))
+        self._set_layers(self.now.choose(**{self.key.name: self.now.base[self.key.name][0]}))
 
     # config.toml
 
     def action_edit(self) -> None:
         """Open `config.toml` in the user's editor, and apply it afterwards."""
         path = self.now.config.path
-        reason = prepare(path) or self.app.edit(path)
+        reason = write_template(path) or self.app.edit(path)
         self.app.clear_notifications()  # they may be about errors that are corrected now
         for screen in self.app.screen_stack:  # Textual clears those of the top screen only
             screen.query("ToastHolder").remove()
@@ -192,7 +192,7 @@ class SettingsScreen(Dialog[None]):
             notices = layers.settings().warnings if layers.config != self.now.config else ()
         except UsageError as error:
             layers, notices = self.now, (f"{error} The settings stay as they were.",)
-        self._change(layers)
+        self._set_layers(layers)
         self.app.warn_of_config(notices)
 
 
@@ -205,8 +205,8 @@ def explained(layers: Layers, name: str) -> tuple[str, str]:
     """Return the source of a key's value, and the key's meaning and allowed values."""
     key, source, chosen = KEYS[name], layers.in_force[name][1], layers.choices.get(name)
     default = f" Default: {shown(key.default) or 'empty'}." * (source != DEFAULT)
-    more = f" and {len(key.choices) - FEW} more" * (len(key.choices) > FEW)
-    allowed = f"{', '.join(key.choices[:FEW])}{more}" if key.choices else key.allowed
+    more = f" and {len(key.choices) - MAX_NAMED} more" * (len(key.choices) > MAX_NAMED)
+    allowed = f"{', '.join(key.choices[:MAX_NAMED])}{more}" if key.choices else key.allowed
     about = f"{key.help} Allowed: {allowed}.{default} Takes effect {key.when}."
     if source.is_for_this_run:
         return f"Given by {source} for this run. A choice here replaces it, and is kept.", about

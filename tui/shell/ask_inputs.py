@@ -35,9 +35,9 @@ def continued_chat(
     if chat is None:
         yield None, None
         return
-    from tui.shell.chats_command import opened
+    from tui.shell.chats_command import opened_store
 
-    with opened(make=settings.save and chat == NEW) as store:
+    with opened_store(creates=settings.save and chat == NEW) as store:
         number = None
         if chat != NEW:
             number = store.newest() if chat == LAST else int(chat)

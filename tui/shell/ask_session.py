@@ -29,7 +29,7 @@ from tui.safe import one_line, safe
 from tui.shell.ask_inputs import check_thinking
 from tui.shell.engine_console import EngineConsole
 from tui.shell.options import can_ask
-from tui.shell.received_answers import Printing, ReceivedAnswer, report
+from tui.shell.received_answers import AnswerPrinter, ReceivedAnswer, report
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
@@ -62,7 +62,7 @@ class AskSession:
         self._store, self._conversation = store, conversation
         self.ready: Ready | None = None
         """The models, once they are loaded."""
-        self._printing, self._saved_at = Printing(quiet, settings.show_thinking), monotonic()
+        self._printer, self._saved_at = AnswerPrinter(quiet, settings.show_thinking), monotonic()
 
     def ask(self, text: str, files: Sequence[Attachment], name: str = "") -> None:
         """Ask, and wait for the answer, which is printed below the `name`, if there is one.
@@ -79,7 +79,7 @@ class AskSession:
         self._session = ChatSession(
             self._handle,
             console.do,
-            lambda job: jobs.append(console.begin(job)),
+            lambda job: jobs.append(console.start_task(job)),
             self._store,
             self._tools,
             lambda: self._request,
@@ -108,7 +108,7 @@ class AskSession:
             with suppress(asyncio.CancelledError):
                 console.wait(answer(sent))
         finally:
-            self._printing.cut()  # the text so far ends with a line break
+            self._printer.cut()  # the text so far ends with a line break
             self._session.shutdown()
         if self._failed is not None:
             raise console.error(self._failed)
@@ -186,7 +186,7 @@ class AskSession:
 
     def _ask_approval(self, request: events.ApprovalRequested) -> None:
         if self._console.interrupted:  # without a decision
-            self._console.give_up()
+            self._console.cancel_wait()
             return
         self._console.hide_progress()
         click.echo(safe("\n".join(call_lines(request.call))), err=True)
@@ -207,9 +207,9 @@ class AskSession:
             self._console.hide_progress()
         answer.add(event)
         if isinstance(event, Decoded):
-            self._printing.add(event.tokens)
+            self._printer.add(event.tokens)
         elif event.text or not event.tool_calls:
-            self._printing.end()
+            self._printer.end()
 
     def _print(self, text: str, style: str = "yellow") -> None:
         if text:

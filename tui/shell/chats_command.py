@@ -31,10 +31,10 @@ limit_option = click.option(
 
 
 @contextmanager
-def opened(*, make: bool = False) -> Iterator[Store]:
-    """Open the store; without a file it is in memory, unless `make` creates one."""
+def opened_store(*, creates: bool = False) -> Iterator[Store]:
+    """Open the store; without a file it is in memory, unless `creates` creates one."""
     path = database_path()
-    with closing(Store(path if make or present(path) else None, announce)) as store:
+    with closing(Store(path if creates or present(path) else None, announce)) as store:
         if store.warning:
             click.echo(safe(store.warning), err=True)
         yield store
@@ -53,7 +53,7 @@ def chats(context: click.Context) -> None:
 @as_json_option
 def list_(limit: int = 50, as_json: bool = False) -> None:
     """List the conversations, pinned ones first, then the newest."""
-    _print("", limit, as_json, "There are no conversations.")
+    _print_list("", limit, as_json, "There are no conversations.")
 
 
 @chats.command()
@@ -62,17 +62,17 @@ def list_(limit: int = 50, as_json: bool = False) -> None:
 @as_json_option
 def search(words: tuple[str, ...], limit: int, as_json: bool) -> None:
     """List the conversations that hold all WORDS; the last may be the start of a word."""
-    _print(" ".join(words), limit, as_json, "Nothing was found.")
+    _print_list(" ".join(words), limit, as_json, "Nothing was found.")
 
 
-def _print(words: str, limit: int, as_json: bool, nothing: str) -> None:
-    with opened() as store:
+def _print_list(words: str, limit: int, as_json: bool, if_empty: str) -> None:
+    with opened_store() as store:
         hits = store.summaries(words, limit + 1)
     summaries = hits[:limit]
     if as_json:
         click.echo(json.dumps([asdict(summary) for summary in summaries]))
     elif not summaries:
-        click.echo(nothing, err=True)
+        click.echo(if_empty, err=True)
     else:
         for summary in summaries:
             when = datetime.fromtimestamp(summary.updated).strftime("%Y-%m-%d %H:%M")
@@ -94,7 +94,7 @@ def _row(title: str) -> str:
 @as_json_option
 def show(number: int, as_json: bool) -> None:
     """Print the conversation with this NUMBER."""
-    with opened() as store:
+    with opened_store() as store:
         if as_json:
             path = [asdict(message) for message in store.path(number)]
             click.echo(json.dumps({"id": number, "messages": path}))
@@ -119,7 +119,7 @@ def export(
     if bool(numbers) == everything:
         raise UsageError("Say which conversations: their numbers, or --all.")
     format_name = format_name or ("jsonl" if output and output.suffix == ".jsonl" else "md")
-    with opened() as store:
+    with opened_store() as store:
         if everything:
             numbers = tuple(summary.id for summary in store.summaries(limit=-1))
         wholes = map(store.whole, numbers)
@@ -143,7 +143,7 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
     Conversations you already have are not added again. If a file is broken, nothing is added.
     """
     conversations = [whole for file in files for whole in _conversations(file)]
-    with opened(make=True) as store:
+    with opened_store(creates=True) as store:
         added = store.import_conversations(conversations)
         for imported, whole in zip(added, conversations, strict=True):
             known = "" if imported.is_new else "  (there already)"
@@ -170,7 +170,7 @@ def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(numbers: tuple[int, ...], yes: bool) -> None:
     """Delete conversations for good, from the file and from its backups."""
-    with opened() as store:
+    with opened_store() as store:
         titles = {number: _row(store.whole(number).title) for number in numbers}
         question = "Delete {} ({}) for good?"
         agreed = [row[0] for row in titles.items() if yes or _confirmed(question.format(*row))]

@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
-from tui.app.signals import ending, leave
+from tui.app.signals import ending_signals, leave
 from tui.safe import DEBUG, bug_report, safe
-from tui.shell.options import are_terminals, has_terminal, intended, settings, shared
-from tui.shell.standard_output import guard
+from tui.shell.options import are_terminals, has_terminal, intended_option, settings, shared
+from tui.shell.standard_output import guard_streams
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
 COMMANDS = {
@@ -103,13 +103,13 @@ def main() -> None:
         os.execve(sys.executable, sys.orig_argv, os.environ | {utf8: "1"})
     _ignore_stale_variables()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation
-    for number in {*ending()} - {signal.SIGINT}:
+    for number in {*ending_signals()} - {signal.SIGINT}:
         signal.signal(number, leave)
     if instruction := os.environ.get(COMPLETE):
         from click.shell_completion import shell_complete
 
         sys.exit(shell_complete(specchat, {}, "specchat", COMPLETE, instruction))
-    guard()
+    guard_streams()
     try:
         # Not click's own main: it would turn a closed pipe into exit code 1.
         with specchat.make_context("specchat", sys.argv[1:]) as ctx:
@@ -152,7 +152,7 @@ def _has_size(stream: int) -> bool:
 
 def _with_help(error: click.ClickException) -> str:
     """Return the message of click, followed by the help command unless it suggests something."""
-    if isinstance(error, click.NoSuchOption) and (name := intended(error)):
+    if isinstance(error, click.NoSuchOption) and (name := intended_option(error)):
         return f"No such option {error.option_name!r}. Did you mean {name!r}?"
     message, context = error.format_message(), getattr(error, "ctx", None)
     path = context.command_path if context else "specchat"

@@ -12,11 +12,11 @@ from tui.formatting import remaining
 from tui.safe import safe
 
 STYLES = {" ": "dim", "+": "green", "-": "red"}
-PENDING = 8
+MAX_PENDING = 8
 """Lines of a hunk that are shown while it may still change."""
-EVERY_S = 0.1
+UPDATE_EVERY_S = 0.1
 """Seconds between two updates: faster ones cannot be read."""
-SHARE = 10
+PAUSE_FACTOR = 10
 """How many times longer than an update the pause after it is: the engine needs the processor."""
 
 
@@ -42,11 +42,11 @@ class DiffPrinting:
         self._live.start()
         hunks = compare(self._old, new, is_whole=False)
         later = self._print_settled(hunks)
-        height = max(1, min(PENDING, self._console.height - 2))  # one line is the progress
+        height = max(1, min(MAX_PENDING, self._console.height - 2))  # one line is the progress
         pending = [line for hunk in later for line in drawn(hunk).split("\n")][-height:]
         lines = [*pending, self._progress(hunks, written)]
         self._live.update(Text("\n", no_wrap=True, overflow="ellipsis").join(lines), refresh=True)
-        self._next_s = monotonic() + max(EVERY_S, SHARE * (monotonic() - started_s))
+        self._next_s = monotonic() + max(UPDATE_EVERY_S, PAUSE_FACTOR * (monotonic() - started_s))
 
     def close(self) -> None:
         """Leave the terminal as it was."""

@@ -20,7 +20,7 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from models import errors
 from models.progress import Progress
-from tui.app.signals import handled
+from tui.app.signals import signal_handlers
 from tui.formatting import remaining
 from tui.safe import safe
 from tui.shell.standard_output import announce
@@ -52,13 +52,13 @@ class EngineConsole:
         """Whether the first Ctrl-C stops the job and keeps its result; the second one raises."""
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Called at the end, before the engine is closed."""
-        self._what = ""  # what is measured
-        self._must_wait = False  # whether it was said that connections do
+        self._measured = ""  # what is measured
+        self._has_warned = False  # that new connections have to wait
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
         """The engine, for use in the event loop of `wait`."""
-        self._following: asyncio.Task[Any] | None = None
-        self._cancel: Callable[[], object] | None = None  # stops the current job
+        self._task: asyncio.Task[Any] | None = None
+        self._stop_job: Callable[[], object] | None = None  # stops the current job
 
     @cached_property
     def console(self) -> "Console":
@@ -87,7 +87,7 @@ class EngineConsole:
         With `starts` the engine's process starts first: it takes longer than all imports.
         """
         try:
-            with handled({signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}):
+            with signal_handlers({signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}):
                 self._loop.get_loop().set_exception_handler(self._report_error)
                 if starts:
                     self._loop.run(self.engine.start())
@@ -95,7 +95,7 @@ class EngineConsole:
                     yield
         finally:
             self.console.show_cursor()  # an interrupt may come while the spinner starts
-            self._cancel = None
+            self._stop_job = None
             with self._loop:
                 self._loop.run(self._close())
 
@@ -134,7 +134,7 @@ class EngineConsole:
                 self.show_waiting(event)
         return end
 
-    def begin(self, job: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def start_task(self, job: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Start a coroutine, which runs while the console waits for something."""
         return self._loop.get_loop().create_task(job)
 
@@ -142,7 +142,7 @@ class EngineConsole:
         """Wait for the result of a coroutine or a task, which may start jobs."""
 
         async def follow() -> T:
-            self._following = asyncio.current_task()
+            self._task = asyncio.current_task()
             return await job
 
         return self._loop.run(follow())
@@ -156,12 +156,12 @@ class EngineConsole:
 
     def stop_with(self, stop: Callable[[], None]) -> None:
         """Have Ctrl-C call `stop` in the loop of `wait`."""
-        self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
+        self._stop_job = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
 
     def stop(self) -> None:
         """Stop the current job; its last event still comes."""
-        if self._cancel is not None:
-            self._cancel()
+        if self._stop_job is not None:
+            self._stop_job()
 
     def error(self, end: Failed) -> BaseException:
         """Return the exception to raise for a failed job."""
@@ -175,15 +175,15 @@ class EngineConsole:
         is_loading = isinstance(event, Loading) and event.fraction < 1
         self.show_progress(activity.text + f": {activity.fraction:.0%}" * is_loading)
 
-    def give_up(self) -> None:
+    def cancel_wait(self) -> None:
         """Cancel the coroutine of `wait`, which raises CancelledError."""
-        if self._following is not None:
-            self._following.cancel()
+        if self._task is not None:
+            self._task.cancel()
 
     async def _close(self) -> None:
         """Cancel a job that an interrupt left running, and close the engine."""
-        self.give_up()
-        await asyncio.gather(*filter(None, [self._following]), return_exceptions=True)
+        self.cancel_wait()
+        await asyncio.gather(*filter(None, [self._task]), return_exceptions=True)
         for close in self.closing:
             await close()
         await self.engine.close()
@@ -201,15 +201,16 @@ class EngineConsole:
 
     def show_measuring(self, what: str, fraction: float, left_s: float | None) -> None:
         """Show the progress of a measurement; without a terminal, print when another one starts."""
-        self.show_progress(f"{what}: {fraction:.0%}{remaining(left_s)}", aloud=what != self._what)
-        self._what = what
+        text = f"{what}: {fraction:.0%}{remaining(left_s)}"
+        self.show_progress(text, as_line=what != self._measured)
+        self._measured = what
 
-    def show_progress(self, what: str, aloud: bool = False) -> None:
-        """Show progress; without a terminal, print it only if `aloud`."""
+    def show_progress(self, what: str, as_line: bool = False) -> None:
+        """Show progress; without a terminal, print it only if `as_line`."""
         from rich.text import Text
 
         self._status.update(Text(safe(what)))
-        if aloud and not self.console.is_terminal:
+        if as_line and not self.console.is_terminal:
             click.echo(safe(what), err=True)
 
     def hide_progress(self) -> None:
@@ -220,9 +221,9 @@ class EngineConsole:
         """Report an error that nobody awaits, except that of a signal or of a cancelled start."""
         error = context.get("exception")
         if isinstance(error, OSError) and "socket" in context:  # asyncio tries again, and again
-            if not self._must_wait:
+            if not self._has_warned:
                 announce(f"New connections have to wait: {error.strerror}.")
-            self._must_wait = True
+            self._has_warned = True
         elif not isinstance(error, asyncio.CancelledError | SystemExit | KeyboardInterrupt):
             loop.default_exception_handler(context)
 

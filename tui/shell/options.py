@@ -87,7 +87,7 @@ EQUIVALENTS = {
 """Options of other programs, and their equivalents here."""
 
 
-def intended(error: click.NoSuchOption) -> str | None:
+def intended_option(error: click.NoSuchOption) -> str | None:
     """Return the option that an unknown one stands for, or begins; None if it is not known."""
     typed = error.option_name
     params = error.ctx.command.params if error.ctx else []

@@ -33,7 +33,7 @@ class Output(Console):
         raise
 
 
-class Printing:
+class AnswerPrinter:
     """Print an answer while it is generated."""
 
     def __init__(self, quiet: bool, thoughts: bool = False) -> None:
@@ -72,7 +72,7 @@ class Printing:
         self._out.file.flush()
 
 
-CURES = {
+REMEDIES = {
     Stop.LENGTH: "give it more room with --max-tokens, or the form a limit of its own",
     Stop.CONTEXT: "give it more room with --ctx, or the form a limit of its own",
     Stop.STOP_STRING: "leave out --stop",
@@ -108,8 +108,8 @@ class ReceivedAnswer:
         end = self.finished
         if end is None or end.complete:
             return None
-        cure = CURES.get(end.stop, "ask again")
-        return f"The answer ended ({end.stop}) before the form was complete; {cure}."
+        remedy = REMEDIES.get(end.stop, "ask again")
+        return f"The answer ended ({end.stop}) before the form was complete; {remedy}."
 
     def warnings(self, end: Finished, settings: Settings) -> list[str]:
         """Return the lines for a program: sources, unsupported claims, and why it was cut."""
@@ -148,7 +148,7 @@ def report(
     end = answer.finished
     if ready is None or end is None:
         raise ModelError("There is no answer to report.")
-    earlier = [_answer(given, given.finished) for given in before if given.finished]
+    earlier = [_answer(previous, previous.finished) for previous in before if previous.finished]
     return {
         **_answer(answer, end),
         **({"before": earlier} if earlier else {}),
@@ -161,25 +161,25 @@ def report(
     }
 
 
-def _answer(given: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
+def _answer(answer: ReceivedAnswer, finished: Finished) -> dict[str, Any]:
     fields = {
         "text": finished.text,
         "reasoning_content": finished.thought,
         "stop": str(finished.stop),
         **({} if finished.complete else {"complete": False}),  # it violates its constraint
-        "calls": _calls(given, finished),
-        "sources": [_fields(source, PASSAGE_FIELDS) for source in given.sources],
-        "unsupported": given.unsupported,
-        "tokens": [_fields(token, TOKEN_FIELDS) for token in given.tokens],
+        "calls": _calls(answer, finished),
+        "sources": [_fields(source, PASSAGE_FIELDS) for source in answer.sources],
+        "unsupported": answer.unsupported,
+        "tokens": [_fields(token, TOKEN_FIELDS) for token in answer.tokens],
         "stats": _fields(finished.stats, STATS_FIELDS),
     }
     return {name: value for name, value in fields.items() if value or name not in OPTIONAL}
 
 
-def _calls(given: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
+def _calls(answer: ReceivedAnswer, finished: Finished) -> list[dict[str, Any]]:
     results = {
         result.tool_calls[0].id: {"result": result.content, **_fields(result, RESULT_FIELDS)}
-        for result in given.results
+        for result in answer.results
     }
     return [asdict(call) | results.get(call.id, {}) for call in finished.tool_calls]
 

@@ -23,7 +23,7 @@ from models.child_process import forbid_connections
 from models.errors import StorageError, UsageError, well_formed
 from models.machine import is_local
 from tui import outlook
-from tui.app.signals import ending
+from tui.app.signals import ending_signals
 from tui.labels import figures, model_name
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
@@ -91,10 +91,10 @@ def serve(
     up stops an answer. Nothing is kept, and specchat connects to nothing. On an address that other
     machines can reach, a token is required, and generated if you set none. Ctrl-C ends it.
     """
-    chosen, address, token = settings(options), _address(host), _token(token_file)
+    chosen, address, token = settings(options), _address(host), _read_token(token_file)
     generated = None if token or is_local(address) else secrets.token_urlsafe(24)
     console = EngineConsole()
-    with _bound(address, port) as listening, console.shown():
+    with _bind(address, port) as listening, console.shown():
         setup, no_draft = chosen.setup(console.show_check)
         # Stored conversations are private: they must not be proposed to clients either.
         setup = replace(setup, recalls=False, snapshots=0, memory=MEMORY)
@@ -102,7 +102,7 @@ def serve(
         ready: Ready = console.run(setup, stoppable=False)
         console.hide_progress()
         listening.listen()
-        name, usual = name_of(chosen, setup), chosen.request()
+        name, request = served_name(chosen, setup), chosen.request()
         shown_address = f"[{address}]" if ":" in address else address
         root = f"http://{shown_address}:{listening.getsockname()[1]}"
         click.echo(f"{root}/v1")
@@ -118,8 +118,8 @@ def serve(
         from assistant.serve.endpoint import Endpoint
 
         guard = Guard(token or generated, chosen.allow_origins)
-        callbacks = _report, _log, lambda: chosen.may_read_ahead
-        endpoint = Endpoint(console.engine, name, ready, usual, guard, *callbacks, strict_api)
+        callbacks = _log_exchange, _log, lambda: chosen.may_read_ahead
+        endpoint = Endpoint(console.engine, name, ready, request, guard, *callbacks, strict_api)
         console.wait(_serve(console, listening, endpoint))
     if console.interrupted:
         sys.exit(130)
@@ -130,7 +130,7 @@ async def _serve(console: EngineConsole, listening: socket.socket, endpoint: "En
     from assistant.serve.connection import listen
 
     end = asyncio.Event()
-    for number in {*ending()} - {signal.SIGINT}:
+    for number in {*ending_signals()} - {signal.SIGINT}:
         asyncio.get_running_loop().add_signal_handler(number, end.set)
     console.stop_with(end.set)
     console.stoppable = True  # a second Ctrl-C does not wait
@@ -142,7 +142,7 @@ def lines_for(editor: str, root: str, model: str) -> str:
     return EDITORS[editor][1].replace("ROOT", root).replace("MODEL", model)
 
 
-def name_of(settings: Settings, setup: EngineArgs) -> str:
+def served_name(settings: Settings, setup: EngineArgs) -> str:
     """Return the model name for clients: the target's short name, or that of its file."""
     reference = settings.target_name
     by_path = "/" in reference or setup.target.name in reference
@@ -156,7 +156,7 @@ def _address(host: str) -> str:
     raise UsageError(f"--host must be localhost or an address, such as 127.0.0.1: {host!r}")
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -170,7 +170,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _token(file: Path | None) -> str | None:
+def _read_token(file: Path | None) -> str | None:
     """Return the token from a file or the environment; None if there is none."""
     if file is None:
         token, where = os.environ.get(TOKEN, "").strip(), TOKEN
@@ -186,7 +186,7 @@ def _token(file: Path | None) -> str | None:
     return token or None
 
 
-def _report(exchange: "Exchange") -> None:
+def _log_exchange(exchange: "Exchange") -> None:
     parts = [f"{exchange.seconds:.1f} s"]
     if exchange.answer.end is not None:
         parts += figures(exchange.answer.end.stats)

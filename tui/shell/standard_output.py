@@ -63,7 +63,7 @@ def announce(text: str) -> None:
         os.write(STDERR, f"specchat: {safe(text)}\n".encode())
 
 
-def guard() -> None:
+def guard_streams() -> None:
     """Have `sys.stdout` and `sys.stderr` write to a `StandardOutput`."""
     sys.stdout, sys.stderr = _guarded(1, sys.stdout), _guarded(STDERR, sys.stderr)
 

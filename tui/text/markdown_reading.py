@@ -54,8 +54,8 @@ def read(text: str) -> list[Block]:
     for block in _blocks(tokens):
         first, last = block[0].map or (0, 0)
         is_item, is_table = (block[0].type == kind for kind in ("list_item_open", "table_open"))
-        lone = block[-1] is tokens[-1] and block[0].type == "hr"  # a rule divides two blocks
-        if lone or not _is_shown(block, lines[first:last]):
+        ends_in_rule = block[-1] is tokens[-1] and block[0].type == "hr"  # which divides nothing
+        if ends_in_rule or not _is_shown(block, lines[first:last]):
             block = _as_written(lines[first:last], block[0])
         for token in block:
             token.content = token.content.replace(PIPE, "|")

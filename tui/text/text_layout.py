@@ -73,11 +73,11 @@ class TextLayout:
                 return
             if number == last:
                 formatter.ghosts = deque(self._ghosts)
-            self._put(formatter, block, block is blocks[-1])
+            self._add_block(formatter, block, block is blocks[-1])
         if blocks:
             self._after_item = after_item
 
-    def _put(self, formatter: Formatter, block: Block, is_last: bool) -> None:
+    def _add_block(self, formatter: Formatter, block: Block, is_last: bool) -> None:
         """Add the lines of a block, and a blank line before it except within a list."""
         before = self.text[: formatter.position(block.first)]
         tight = block.is_item and self._after_item and not _BLANK_LINE.search(before[-MAX_WORD:])
@@ -95,21 +95,21 @@ class TextLayout:
             self.lines += shown.wrapped(self.width)
             self._start, self._column = self._start + len(line) + 1, 0
         self.stable = len(self.lines)
-        growing = plain(last, self._start, self._column)
-        self.lines += with_ghosts(growing, deque(self._ghosts), True).wrapped(self.width)
+        last_line = plain(last, self._start, self._column)
+        self.lines += with_ghosts(last_line, deque(self._ghosts), True).wrapped(self.width)
         # A rejected draft at the end may move to the next line.
-        self._stabilise(with_ghosts(growing, deque(self._ghosts)))
+        self._make_stable(with_ghosts(last_line, deque(self._ghosts)))
 
-    def _stabilise(self, line: Fragment) -> None:
+    def _make_stable(self, line: Fragment) -> None:
         """Make the lines of the text's last line stable, except two: a word may still grow."""
-        text, known = line.content.plain, line.positions
+        text, positions = line.content.plain, line.positions
         offsets = [0, *breaks(text, self.width)]
         starts = [i for i in range(len(offsets) - 2, 0, -1) if _starts_word(text, offsets[i])]
         done = starts[0] if starts else max(0, len(offsets) - 2) * (len(text) > MAX_WORD)
         at = offsets[done]
-        if done and known[at] > known[at - 1] >= 0:
-            self.stable, self._start = self.stable + done, known[at]
-            self._column += sum(position >= 0 for position in known[:at])
+        if done and positions[at] > positions[at - 1] >= 0:
+            self.stable, self._start = self.stable + done, positions[at]
+            self._column += sum(position >= 0 for position in positions[:at])
             while self._ghosts and self._ghosts[0][0] <= self._start:
                 self._ghosts.popleft()
 

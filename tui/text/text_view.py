@@ -23,21 +23,21 @@ if TYPE_CHECKING:  # Markdown is imported after the first frame
     from tui.text.fragment import Fragment
     from tui.text.text_layout import TextLayout
 
-PERIOD, SHARE = 1 / 26, 10
-"""Seconds between two repaints; the pause after one is also `SHARE` times its duration, because a
-large table is laid out again as a whole. A repaint shows half of the waiting runs: rounds bring
-several tokens at once, and a text that flows reads better than one that jerks.
+REPAINT_EVERY_S, PAUSE_FACTOR = 1 / 26, 10
+"""Seconds between two repaints; the pause after a repaint is at least `PAUSE_FACTOR` times as long
+as it took, because a large table is laid out again as a whole. A repaint shows half of the waiting
+runs: a round brings several tokens at once, and a text that flows reads better than one that jerks.
 """
 MAX_FLOWING_RUNS = 64
 """Waiting runs above which all are shown at once."""
-RESERVE = 5
-"""A growing text reserves lines by a fifth of the screen's height. While it fills them, no other
-widget has to be painted, and the text being read stands still.
+RESERVED_FRACTION = 5
+"""The height of a growing text is a multiple of a fifth of the screen. While the text fills the
+reserved lines, no other widget is painted, and what is being read does not move.
 """
-AT_ONCE = 20_000
+MAX_LAID_OUT = 20_000
 """Characters that are laid out together; the rest of a very long text follows step by step."""
 CARET = "▍"
-FOUND = "reverse"  # the style of words that were searched for
+FOUND_STYLE = "reverse"  # the style of words that were searched for
 
 
 class TextView(Widget):
@@ -59,11 +59,11 @@ class TextView(Widget):
     class KindsChanged(Message):
         """The kinds of tokens that a legend explains have changed."""
 
-    def __init__(self, growing: bool = True, formatted: bool = True) -> None:
+    def __init__(self, is_streaming: bool, formatted: bool = True) -> None:
         super().__init__()
         self.lines: list[Fragment] = []
         """The lines as they are shown, without the colours of tokens."""
-        self.growing = growing
+        self.is_streaming = is_streaming
         """Whether more is to come, which a caret shows."""
         self._formatted = formatted
         self._height = 0  # of the widget, in lines
@@ -71,7 +71,7 @@ class TextView(Widget):
         self._waiting: deque[Run] = deque()  # runs that are not shown yet
         self._layout: TextLayout | None = None  # None until the width is known
         self._kinds = TokenKinds()
-        self._painted, self._pause = 0.0, PERIOD
+        self._painted, self._pause = 0.0, REPAINT_EVERY_S
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
@@ -104,9 +104,9 @@ class TextView(Widget):
         self._steps = list(steps)
         self._lay_out_again()
 
-    def grow(self, growing: bool) -> None:
+    def set_streaming(self, is_streaming: bool) -> None:
         """Show the caret while more is to come, else all of the text without it."""
-        self.growing = growing
+        self.is_streaming = is_streaming
         self._paint()
 
     def watch_ghosts(self) -> None:
@@ -120,8 +120,8 @@ class TextView(Widget):
     def mark(self, words: Sequence[str]) -> int | None:
         """Mark all occurrences of words, and no others; return the first position, if any."""
         matches = re.finditer("|".join(map(re.escape, words)), self.text, re.IGNORECASE)
-        spans = [(*match.span(), FOUND) for match in matches]
-        self.marks = [*(mark for mark in self.marks if mark[2] != FOUND), *spans]
+        spans = [(*match.span(), FOUND_STYLE) for match in matches]
+        self.marks = [*(mark for mark in self.marks if mark[2] != FOUND_STYLE), *spans]
         return spans[0][0] if spans else None
 
     def line_at(self, position: int) -> int:
@@ -140,8 +140,8 @@ class TextView(Widget):
         if width and (self._layout is None or self._layout.width != width):
             self._lay_out(width)
         self._height = len(self.lines)
-        if self.growing:
-            step = viewport.height // RESERVE + 1
+        if self.is_streaming:
+            step = viewport.height // RESERVED_FRACTION + 1
             self._height += -self._height % step
         return self._height
 
@@ -217,19 +217,19 @@ class TextView(Widget):
             return
         lines = [Region(0, y, self.size.width, 1) for y in self._advance(self._layout)]
         missing = len(self.lines) - self._height
-        layout = missing > 0 or (missing < 0 and not self.growing)
+        layout = missing > 0 or (missing < 0 and not self.is_streaming)
         if lines or layout:
             self.refresh(*lines, layout=layout)
 
     def _advance(self, layout: "TextLayout") -> list[int]:
         """Lay out some waiting runs; return the lines that change."""
         self._painted = monotonic()
-        runs = self._next()
+        runs = self._pop_runs()
         if self._kinds.add(runs):
             self.post_message(self.KindsChanged())
         stable = layout.add(runs)
         before, after = self.lines[stable:], layout.lines[stable:]
-        if self.growing:
+        if self.is_streaming:
             after[-1] = after[-1].followed_by(Content.styled(CARET, "$accent"))
         elif after and not after[-1].content:
             after.pop()  # a line break at the end is the layout's
@@ -239,19 +239,19 @@ class TextView(Widget):
             for y, (old, new) in enumerate(zip_longest(before, after), stable)
             if new is not None and (old != new or not old.content.is_same(new.content))
         ]
-        share = 1 if self._waiting else SHARE
-        self._pause = max(PERIOD, share * (monotonic() - self._painted))
+        factor = 1 if self._waiting else PAUSE_FACTOR
+        self._pause = max(REPAINT_EVERY_S, factor * (monotonic() - self._painted))
         if self._waiting:
             self._timer = self.set_timer(self._pause, self._paint)
         return changes
 
-    def _next(self) -> list[Run]:
+    def _pop_runs(self) -> list[Run]:
         """Remove and return the runs to show next: half of flowing text, else all, to a limit."""
         count = len(self._waiting)
-        if self.growing and count <= MAX_FLOWING_RUNS:
+        if self.is_streaming and count <= MAX_FLOWING_RUNS:
             count = count // 2 + 1
         runs: list[Run] = []
-        left = AT_ONCE
+        left = MAX_LAID_OUT
         while self._waiting and count and left:
             text, kind = self._waiting.popleft()
             if len(text) > left:

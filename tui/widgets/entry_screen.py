@@ -21,13 +21,13 @@ from tui.app.clipboard import copy_and_notify
 from tui.safe import safe
 from tui.widgets.dialog import Dialog
 
-_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # regional indicators: two are a flag
+_REGIONAL_INDICATORS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two are a flag
 
 
 def start_before(text: str, index: int) -> int:
     """Return the start of the grapheme before an index."""
     before = text[:index]
-    flags = len(before) - len(before.rstrip(_FLAGS))
+    flags = len(before) - len(before.rstrip(_REGIONAL_INDICATORS))
     spans, _ = split_graphemes(before)
     return index - 2 if flags and not flags % 2 else spans[-1][0] if spans else index
 
@@ -35,7 +35,7 @@ def start_before(text: str, index: int) -> int:
 def end_after(text: str, index: int) -> int:
     """Return the end of the grapheme after an index."""
     spans, _ = split_graphemes(text[index:])
-    is_flag = len(text[index : index + 2].strip(_FLAGS)) == 0
+    is_flag = len(text[index : index + 2].strip(_REGIONAL_INDICATORS)) == 0
     return index + (2 if is_flag else spans[0][1]) if spans else index
 
 

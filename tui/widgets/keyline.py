@@ -67,13 +67,13 @@ class KeyLine(Footer):
                 tooltip=active.tooltip,
                 classes="-compact" if self.compact else "",
             )
-            for active in self.active()
+            for active in self.active_keys()
         ]
         for key in keys:  # to bind it would style each key three times
             key.set_reactive(FooterKey.compact, self.compact)
-        yield from fitting(keys, self.size.width, 2 if self.compact else 3)
+        yield from fitting_keys(keys, self.size.width, 2 if self.compact else 3)
 
-    def active(self) -> Iterator[ActiveBinding]:
+    def active_keys(self) -> Iterator[ActiveBinding]:
         """Yield the keys that work now, in the order of the table."""
         working = {
             active.binding.id or key: active
@@ -95,13 +95,13 @@ class KeyLine(Footer):
         """Compose again only if the active keys have changed, which is rare."""
         if not self.is_attached:  # its screen has been closed
             return
-        keys = tuple(self.active())
+        keys = tuple(self.active_keys())
         if keys != self._shown:
             self._shown = keys
             await super().recompose()
 
 
-def fitting(keys: Sequence[FooterKey], cells: int, around: int) -> list[FooterKey]:
+def fitting_keys(keys: Sequence[FooterKey], cells: int, around: int) -> list[FooterKey]:
     """Return the keys that fit into `cells`, each with `around` cells of space, in their order."""
     chosen: set[FooterKey] = set()
     for key in sorted(keys, key=lambda key: key.key not in ALWAYS):

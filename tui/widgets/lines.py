@@ -20,11 +20,11 @@ class Lines(ScrollView):
     ALLOW_SELECT = False
     DEFAULT_CSS = "Lines { overflow-x: hidden; overflow-y: auto; }"
 
-    def __init__(self, id: str | None = None) -> None:
+    def __init__(self, id: str) -> None:
         super().__init__(id=id)
         self._shown: Sequence[Content] = ()
 
-    def put(self, lines: Sequence[Content]) -> None:
+    def show_lines(self, lines: Sequence[Content]) -> None:
         """Replace the lines; unchanged ones are not painted again."""
         blank = [Content("")] * (self.size.height - len(lines))
         old, self._shown = self._shown, [*lines, *blank]  # another height would need a layout
@@ -78,7 +78,7 @@ def pair(left: str | Content, right: str | Content, width: int) -> Content:
     return Content.assemble(name, " " * max(gap, 1), value)
 
 
-SHORTEST = 8
+MIN_NAME_CELLS = 8
 """Cells of a name that are always shown."""
 
 
@@ -103,7 +103,7 @@ class Head(Widget):
         """Draw the line or the lines."""
         width, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
         left = width - len(self.details) - (legend.cell_length + 2 if fits and legend else 0)
-        line = self.line.truncate(max(left, SHORTEST), ellipsis=True) + self.details
+        line = self.line.truncate(max(left, MIN_NAME_CELLS), ellipsis=True) + self.details
         if not fits:
             return Content("\n").join([line, legend])
         return pair(line, legend, width) if legend else line

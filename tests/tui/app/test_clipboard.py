@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.tui.chat.prompt_driver import at_the_prompt
 from tui.app import clipboard
-from tui.app.clipboard import code_blocks, copy, usable
+from tui.app.clipboard import code_blocks, copy, usable_tool
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_tool_that_does_not_reach_the_user_is_not_used(tools: Path) -> None:
     environment = dict(os.environ)
 
     def tool(**changes: str) -> str | None:
-        found = usable({**environment, **changes})
+        found = usable_tool({**environment, **changes})
         return found.command[0] if found else None
 
     assert tool() == "pbcopy"

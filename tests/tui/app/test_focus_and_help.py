@@ -13,7 +13,7 @@ from tests.tui.chat.chat_driver import Pair, open_chat
 from tui.app.help_screen import COLOURS
 from tui.chat.conversation.answer import Answer
 from tui.models.inventory import ModelInventory
-from tui.race.recorded import RecordedLane, turns
+from tui.race.recorded import RecordedLane, turns_sentence
 from tui.widgets.entry_screen import EntryScreen
 
 WIDE = (120, 40)
@@ -149,10 +149,10 @@ def test_when_all_other_lanes_are_over_no_equal_time_is_claimed() -> None:
     setup = EngineArgs(Path("target.gguf"), None, 512)
     lanes = (Lane("without guesses", setup, "ars"), Lane("with guesses", setup, "sps"))
     both = [RecordedLane(lane, [LaneEvent(0, 1.0, Prepared(1, 0, 0))]) for lane in lanes]
-    assert "1.0 s" in turns(both)
+    assert "1.0 s" in turns_sentence(both)
     end = Finished("", (), Stop.STOP_TOKEN, Stats("ars"))
-    both[0].laps.append(LaneEvent(0, 1.0, end))
-    assert turns(both) == "Only the lane with guesses is still writing."
+    both[0].lane_events.append(LaneEvent(0, 1.0, end))
+    assert turns_sentence(both) == "Only the lane with guesses is still writing."
 
 
 @pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",), ("ctrl+up", "i")])

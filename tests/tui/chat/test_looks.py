@@ -12,7 +12,7 @@ from assistant.events import Event
 from assistant.request import AnyJob, Request
 from assistant.settings.settings import Settings
 from tests.patience import WAIT_S
-from tests.tui.race.race_recorded import PROMPT, Recorded, laps, ready
+from tests.tui.race.race_recorded import PROMPT, Recorded, lane_events, ready
 from tests.tui.rest import calm
 from tui.app.app import SpecchatApp
 from tui.chat.screen import ChatScreen
@@ -27,7 +27,7 @@ class Playback(Recorded):
 
     def events_of(self, job: AnyJob) -> Iterator[Event]:
         if isinstance(job, Request):
-            yield from (lap.event for lap in laps(1))
+            yield from (lap.event for lap in lane_events(1))
         else:
             yield ready(True)
 

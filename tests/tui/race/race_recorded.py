@@ -72,7 +72,7 @@ def rounds(speculates: bool) -> Iterator[tuple[list[Token], tuple[RejectedToken,
         )
 
 
-def laps(lane: int) -> Iterator[LaneEvent]:
+def lane_events(lane: int) -> Iterator[LaneEvent]:
     """Yield what one lane says."""
     seconds, generated = 0.4, 0
     yield LaneEvent(lane, 0.0, Prepared(24, 0, 0))
@@ -106,7 +106,7 @@ class Recorded(EngineProcess):
         """Yield what it says of a job."""
         if isinstance(job, Race):
             yield RaceReady((ready(False), ready(True)))
-            yield from sorted([*laps(0), *laps(1)], key=lambda lap: lap.clock)
+            yield from sorted([*lane_events(0), *lane_events(1)], key=lambda lap: lap.clock)
             yield RaceOver()
 
     def do(self, job: AnyJob) -> EventStream:

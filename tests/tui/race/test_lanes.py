@@ -10,7 +10,7 @@ from models.errors import ModelError, UsageError
 from tests import tiny
 from tests.engine import ENGINE
 from tests.tui.chat.chat_driver import TINY
-from tui.race.lanes import RACE_TOKENS, duel, lane_name, line_up, parse
+from tui.race.lanes import RACE_TOKENS, lane_name, parse, prepare_race, race_ars_and_sps
 
 PLAIN, GUESSED = (None, "ars", None), (None, "sps", None)
 
@@ -68,7 +68,7 @@ def test_lanes_differ_in_target_mode_and_lookahead_alone(models):
     target, draft = models / "target.gguf", models / "draft.gguf"
     settings = replace(TINY, target=str(target), draft=str(draft), max_tokens=None, lookahead=2)
     settings = replace(settings, system="Be brief.")
-    race = line_up(parse(f"f16:ars,q4:sps,ik:sps=5,{draft}:auto"), settings, "Why?")
+    race = prepare_race(parse(f"f16:ars,q4:sps,ik:sps=5,{draft}:auto"), settings, "Why?")
     assert [lane.setup.engine for lane in race.lanes] == [ENGINE, ENGINE, "ik", ENGINE]
     targets = [models / "big.gguf", target, target, draft]
     assert [lane.setup.target for lane in race.lanes] == targets
@@ -84,20 +84,20 @@ def test_lanes_differ_in_target_mode_and_lookahead_alone(models):
 def test_sps_lane_without_a_draft_is_an_error_that_says_why(models):
     settings = replace(TINY, target=str(models / "target.gguf"))
     with pytest.raises(ModelError, match="SpS needs a draft"):
-        line_up(parse("ars,sps"), settings, "Why?")
-    assert len(line_up(parse("ars,auto"), settings, "Why?").lanes) == 2
-    assert len(line_up(parse("ars,sps"), replace(settings, draft="none"), "Why?").lanes) == 2
+        prepare_race(parse("ars,sps"), settings, "Why?")
+    assert len(prepare_race(parse("ars,auto"), settings, "Why?").lanes) == 2
+    assert len(prepare_race(parse("ars,sps"), replace(settings, draft="none"), "Why?").lanes) == 2
 
 
 def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):
     setup = EngineArgs(models / "target.gguf", models / "draft.gguf")
     request = Request((Message("user", "Why?"),), seed=3)
-    race = duel(setup, replace(TINY, lookahead=4), request)
+    race = race_ars_and_sps(setup, replace(TINY, lookahead=4), request)
     without, with_ = race.lanes
     assert without == Lane("without guesses", setup, "ars")
     assert with_ == Lane("with guesses", setup, "sps", 4)
     assert race.request == replace(request, max_tokens=RACE_TOKENS)
-    assert duel(setup, TINY, replace(request, max_tokens=7)).request.max_tokens == 7
+    assert race_ars_and_sps(setup, TINY, replace(request, max_tokens=7)).request.max_tokens == 7
 
 
 def test_lanes_without_a_seed_share_one_that_is_drawn(models):
@@ -105,8 +105,8 @@ def test_lanes_without_a_seed_share_one_that_is_drawn(models):
     settings = replace(TINY, target=str(setup.target), draft=str(setup.draft), seed=None)
     question = Request((Message("user", "Why?"),))
     races = [
-        *(duel(setup, settings, question) for _ in range(2)),
-        line_up(parse("ars,sps"), settings, "Why?"),
+        *(race_ars_and_sps(setup, settings, question) for _ in range(2)),
+        prepare_race(parse("ars,sps"), settings, "Why?"),
     ]
     seeds = [race.request.seed for race in races]
     assert None not in seeds

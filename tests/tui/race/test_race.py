@@ -25,7 +25,7 @@ from assistant.request import EngineArgs, Message, Race, Request
 from tests.tui.chat.chat_driver import HOT, TINY, Watched
 from tests.tui.driver import Driver
 from tui.race.lane_view import LaneView
-from tui.race.lanes import duel, line_up, parse
+from tui.race.lanes import parse, prepare_race, race_ars_and_sps
 from tui.race.screen import RaceApp
 from tui.safe import safe
 from tui.text.text_view import TextView
@@ -58,8 +58,8 @@ class Course(Driver):
     @property
     def ends(self) -> list[Finished]:
         """How each lane ended."""
-        laps = sorted(self.engine.received(LaneEvent), key=lambda lap: lap.lane)
-        return [lap.event for lap in laps if isinstance(lap.event, Finished)]
+        lane_events = sorted(self.engine.received(LaneEvent), key=lambda lap: lap.lane)
+        return [lap.event for lap in lane_events if isinstance(lap.event, Finished)]
 
     @property
     def phase(self) -> str:
@@ -77,7 +77,7 @@ class Course(Driver):
     def offered(self) -> set[str]:
         """What the footer offers."""
         line = self.screen.query_one(KeyLine)
-        return {active.binding.description for active in line.active()}
+        return {active.binding.description for active in line.active_keys()}
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def race(target: Path, draft: Path) -> Race:
     setup = EngineArgs(target, draft, n_ctx=512, threads=1)
     question = (Message("user", "Who is faster?"),)
     request = Request(question, HOT, max_tokens=SETTINGS.max_tokens, seed=SETTINGS.seed)
-    return duel(setup, SETTINGS, request)
+    return race_ars_and_sps(setup, SETTINGS, request)
 
 
 @pytest.fixture
@@ -169,14 +169,14 @@ async def test_replay_shows_every_lane_at_its_own_speed_until_escape_ends_it(
         length = course.screen.recorded.length
         for share in (0.3, 0.6, 0.9):
             hands.now = share * length
-            await course.until(lambda: course.screen.at == pytest.approx(hands.now))
+            await course.until(lambda: course.screen.replayed_s == pytest.approx(hands.now))
             lanes = [lane.until(hands.now) for lane in course.screen.recorded.lanes]
             for number, lane in enumerate(lanes):
-                laps = [lap for lap in course.engine.received(LaneEvent) if lap.lane == number]
-                past = [lap.event for lap in laps if lap.clock <= hands.now]
+                seen = [each for each in course.engine.received(LaneEvent) if each.lane == number]
+                past = [each.event for each in seen if each.clock <= hands.now]
                 counted = [event.stats for event in past if hasattr(event, "stats")]
                 assert lane.stats == (counted[-1] if counted else None)
-                assert lane.clock == min(hands.now, laps[-1].clock)
+                assert lane.clock == min(hands.now, seen[-1].clock)
         assert course.phase == "replay"
         assert "true speed" in course.line
         hands.now = length + 1
@@ -239,7 +239,7 @@ async def test_lanes_are_side_by_side_where_they_fit(
 ) -> None:
     spec = ",".join(["ars", "sps", "sps=1", "auto"][:lanes])
     settings = replace(SETTINGS, target=str(target), draft=str(draft))
-    async with racing(line_up(parse(spec), settings, "Who?"), size=size) as course:
+    async with racing(prepare_race(parse(spec), settings, "Who?"), size=size) as course:
         await course.over()
         tops = {view.region.y for view in course.screen.views}
         assert len(tops) == lanes // columns

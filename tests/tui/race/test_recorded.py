@@ -11,7 +11,7 @@ from assistant.events import Decoded, Failed, Finished, LaneEvent, Origin, Stats
 from assistant.request import EngineArgs, Lane, Mode, Request, Sampling
 from tests.tui.race.race_recorded import RACE
 from tui.race.lane_view import LaneView
-from tui.race.recorded import RecordedLane, pays, verdict
+from tui.race.recorded import RecordedLane, beats_first, verdict
 
 
 def standing(
@@ -84,9 +84,9 @@ def test_the_outcome_is_told_with_its_factor_and_then_what_was_written(lanes, re
 
 
 def test_speculation_pays_only_where_it_was_clearly_fastest():
-    assert pays([ARS, standing("with guesses", "sps", 12.0)])
-    assert not pays([ARS, standing("with guesses", "sps", 10.1)])
-    assert not pays([ARS, standing("with guesses", "sps", 8.0)])
+    assert beats_first([ARS, standing("with guesses", "sps", 12.0)])
+    assert not beats_first([ARS, standing("with guesses", "sps", 10.1)])
+    assert not beats_first([ARS, standing("with guesses", "sps", 8.0)])
 
 
 THOUGHT = Token(1, "Hm, the sky is blue. ", Origin.TARGET, None, 1.0, None, part="thought")
@@ -97,9 +97,9 @@ FIGURES = Stats("ars", generated_tokens=9, decode_s=3.0, thought_tokens=7, thoug
 def recorded(complete: bool = True) -> RecordedLane:
     lane = RecordedLane(RACE.lanes[0])
     for clock, tokens in ((1.0, (THOUGHT,)), (2.0, (ANSWER,))):
-        lane.laps.append(LaneEvent(0, clock, Decoded(tokens, (), 0, 9, FIGURES)))
+        lane.lane_events.append(LaneEvent(0, clock, Decoded(tokens, (), 0, 9, FIGURES)))
     end = Finished(ANSWER.text, (), Stop.LENGTH, FIGURES, complete)
-    lane.laps.append(LaneEvent(0, 3.0, end))
+    lane.lane_events.append(LaneEvent(0, 3.0, end))
     return lane
 
 
@@ -129,7 +129,7 @@ async def test_a_thought_is_one_line_over_the_answer_and_gone_when_the_lane_begi
 
 
 def test_a_lane_that_ends_in_mid_form_says_so() -> None:
-    for complete, doing in ((True, "cut at the length limit"), (False, "form incomplete")):
+    for complete, status in ((True, "cut at the length limit"), (False, "form incomplete")):
         lane = recorded(complete)
-        assert lane.doing == doing
+        assert lane.status == status
         assert bool(lane.failure) is not complete

@@ -17,7 +17,7 @@ from assistant.settings.template import template
 from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
 from tui.app.program import Program
-from tui.settings.editor import edit_file, prepare
+from tui.settings.editor import edit_file, write_template
 from tui.settings.screen import SettingsScreen, explained
 from tui.widgets.entry_screen import EntryScreen
 
@@ -81,7 +81,7 @@ async def opened(size: tuple[int, int] = (100, 30), **options: object) -> AsyncI
     app, used = Lent(), list[Layers]()
     async with app.run_test(size=size) as pilot:
         page = Open(app, pilot, SettingsScreen(load(options), used.append), used)
-        await page.until(lambda: app._early is None)  # keys before that are kept for the prompt
+        await page.until(lambda: app._buffered is None)  # keys before that are kept for the prompt
         app.push_screen(page.screen)
         await pilot.pause()
         yield page
@@ -264,9 +264,9 @@ async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path)
 def test_without_a_file_the_editor_opens_a_template(path, tmp_path, editor):
     editor("exit 0")
     path = tmp_path / "new" / "config.toml"
-    assert prepare(path) + edit_file(path) == ""
+    assert write_template(path) + edit_file(path) == ""
     assert path.read_text() == template()
-    assert prepare(path) + edit_file(path) == ""
+    assert write_template(path) + edit_file(path) == ""
     assert read(path).values == {}
 
 
@@ -281,7 +281,7 @@ def test_without_a_file_the_editor_opens_a_template(path, tmp_path, editor):
 def test_an_editor_that_does_not_work_is_said(path, monkeypatch, visual, plain, complaint):
     monkeypatch.setenv("VISUAL", visual)
     monkeypatch.setenv("EDITOR", plain)
-    assert complaint in prepare(path) + edit_file(path)
+    assert complaint in write_template(path) + edit_file(path)
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_an_editor_begins_at_a_line(path, tmp_path, monkeypatch, editor, argumen
 def test_an_interrupt_is_the_editors_alone(path, editor):
     editor('kill -INT $PPID; trap "exit 0" INT; kill -INT $$; exit 9')
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    assert prepare(path) + edit_file(path) == ""
+    assert write_template(path) + edit_file(path) == ""
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

@@ -9,7 +9,7 @@ import pytest
 from assistant.engine.load import load
 from assistant.events import Origin, Token
 from tests.tui.shell.program import HOT, ask, run
-from tui.shell.received_answers import Printing
+from tui.shell.received_answers import AnswerPrinter
 
 
 def words(text: str) -> list[Token]:
@@ -17,7 +17,7 @@ def words(text: str) -> list[Token]:
 
 
 def test_an_answer_ends_a_line_an_empty_one_too_and_one_that_never_began_none(capsys):
-    printing = Printing(quiet=False)
+    printing = AnswerPrinter(quiet=False)
     printing.cut()
     assert capsys.readouterr().out == ""
     printing.end()
@@ -31,7 +31,7 @@ def test_an_answer_ends_a_line_an_empty_one_too_and_one_that_never_began_none(ca
     "text", ["all:\n\tgcc  x\n", "  2*3*4 [b]\\ \n\n", "x" * 300, "\u00a0\u200b重"]
 )
 def test_an_answer_on_a_pipe_is_what_the_model_said_and_the_end_of_a_line(capsys, text):
-    printing = Printing(quiet=False)
+    printing = AnswerPrinter(quiet=False)
     for piece in (text[:7], text[7:]):
         printing.add(words(piece))
     printing.end()

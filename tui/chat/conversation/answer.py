@@ -43,7 +43,7 @@ class Answer(Turn):
         """The rounds; those of a stored answer after `fetch_steps`."""
         self.state: State = record.state
         self._opened_again = not self.busy
-        self.tokens = TextView(growing=self.busy)
+        self.tokens = TextView(is_streaming=self.busy)
         self.thought = Thought(record.thought, record.stats, self.busy)
         self._files = ""  # the names of those that it holds
         self.text = "" if self.busy else record.content
@@ -102,17 +102,17 @@ class Answer(Turn):
 
     def show_stats(self, stats: Stats) -> None:
         """Show the figures of a thought so far."""
-        if self.thought.growing:
+        if self.thought.is_streaming:
             self.thought.show_stats(stats)
-            self.thought.grow(not self.text)
+            self.thought.set_streaming(not self.text)
 
     def finish(self, footnote: str, state: State = "complete") -> None:
         """Remove the caret, and show below how the answer was decoded, and the files it holds."""
         from assistant.edit.proposals import names  # after the first frame
 
         self.state = state
-        self.tokens.grow(False)
-        self.thought.grow(False)
+        self.tokens.set_streaming(False)
+        self.thought.set_streaming(False)
         self._calling.display = False
         self._files = names(self.record, self._active_branch.records)
         if self._files:
@@ -133,8 +133,8 @@ class Answer(Turn):
         """Continue an answer that was stopped: new rounds follow the existing ones."""
         self.state, self.tokens.marks = "streaming", ()
         self._footnote.display = False
-        self.tokens.grow(True)
-        self.thought.grow(not self.text)
+        self.tokens.set_streaming(True)
+        self.thought.set_streaming(not self.text)
         self._fetch()
         self.refresh_keys()
 
@@ -194,7 +194,7 @@ class Answer(Turn):
         return super().check_action(action, parameters)
 
 
-def footer_lines(record: StoredMessage, warnings: Sequence[str] = ()) -> str:
+def footer_lines(record: StoredMessage, warnings: Sequence[str]) -> str:
     """Return the lines below a stored answer: its sources, warnings, and how it was decoded."""
     sources = one_line(named_sources(record.content, record.attachments))
     return "\n".join(filter(None, (sources, *map(one_line, warnings), footnote(record))))

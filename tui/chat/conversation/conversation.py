@@ -52,7 +52,7 @@ class Conversation(VerticalScroll):
         self.hint = Static(HINT, id="new-text", markup=False)
         self.question_count = 0
         """How many questions the user has asked, also before this start."""
-        self.tools = False
+        self.has_tools = False
         """Whether tools are configured, which may send their arguments to servers."""
         self.switches = {"colours": True, "ghosts": False, "thoughts": False}
         """What is shown of all answers; each can still be switched by itself."""
@@ -124,7 +124,7 @@ class Conversation(VerticalScroll):
 
     def welcome(self) -> None:
         """Show the introduction in an empty conversation; notes that are shown stay."""
-        self.mount(Welcome(self.question_count < NOVICE, self.tools), after=self.hint)
+        self.mount(Welcome(self.question_count < NOVICE, self.has_tools), after=self.hint)
 
     def suggest(self, key: str) -> None:
         """Choose among the suggestions with a key that the prompt does not use."""

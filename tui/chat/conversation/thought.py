@@ -30,15 +30,15 @@ class Thought(Vertical):
     opened: reactive[bool] = reactive(False, init=False, toggle_class="-open")
     """Whether all of it is shown."""
 
-    def __init__(self, text: str, stats: Stats | None, growing: bool) -> None:
+    def __init__(self, text: str, stats: Stats | None, is_streaming: bool) -> None:
         super().__init__()
         self.text = text
-        self.growing = growing
+        self.is_streaming = is_streaming
         """Whether more is to come."""
         self._tokens = stats.thought_tokens if stats else 0
         self._seconds = stats.thought_s if stats else 0.0
         self._line = Static("", markup=False)
-        self._view = TextView(growing=False)
+        self._view = TextView(is_streaming=False)
         self._view.show([whole(text)])  # here: rounds may be added before it is mounted
 
     def compose(self) -> ComposeResult:
@@ -57,7 +57,7 @@ class Thought(Vertical):
 
     def clear(self) -> None:
         """Empty the thought, which may grow again."""
-        self.text, self.growing, self._tokens, self._seconds = "", True, 0, 0.0
+        self.text, self.is_streaming, self._tokens, self._seconds = "", True, 0, 0.0
         self._view.show(())
         self._update_line()
 
@@ -67,14 +67,14 @@ class Thought(Vertical):
 
     def show_stats(self, stats: Stats) -> None:
         """Show the tokens and the seconds of the thought so far."""
-        if self.growing and self.text:
+        if self.is_streaming and self.text:
             self._tokens, self._seconds = stats.thought_tokens, stats.thought_s
             self._update_line()
 
-    def grow(self, growing: bool) -> None:
+    def set_streaming(self, is_streaming: bool) -> None:
         """Set whether more is to come."""
-        if growing is not self.growing:
-            self.growing = growing
+        if is_streaming is not self.is_streaming:
+            self.is_streaming = is_streaming
             self._update_line()
 
     def watch_opened(self) -> None:
@@ -87,7 +87,7 @@ class Thought(Vertical):
         mark = "▾" if self.opened else "▸"
         took = [f"{self._seconds:.0f} s"] if self._seconds else []
         figures = [*took, *([counted(self._tokens, "token")] if self._tokens else [])]
-        if not self.growing:
+        if not self.is_streaming:
             return " · ".join([f"{mark} Thought", *figures]).replace(" · ", " for ", bool(took))
         last = "" if self.opened else " ".join(self.text[-LAST:].split())
         words = [f"…{last[-LAST // 2 :]}"] if last else []

@@ -192,7 +192,7 @@ class UserTurn(Turn):
     def __init__(self, record: StoredMessage) -> None:
         super().__init__("You", record)
         self.text = record.content
-        self._shown = TextView(growing=False, formatted=False)
+        self._shown = TextView(is_streaming=False, formatted=False)
         self._shown.show([whole(shorten(record.content))])
         self._chips = Static(classes="chips", markup=False)
 

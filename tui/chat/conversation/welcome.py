@@ -114,10 +114,10 @@ class Welcome(Vertical):
     }
     """
 
-    def __init__(self, novice: bool, tools: bool = False) -> None:
+    def __init__(self, is_novice: bool, has_tools: bool) -> None:
         super().__init__()
-        self._what = WITH_TOOLS if tools else WHAT
-        self._lines = [SuggestionLine(text) for text in SUGGESTIONS] if novice else []
+        self._what = WITH_TOOLS if has_tools else WHAT
+        self._lines = [SuggestionLine(text) for text in SUGGESTIONS] if is_novice else []
         self._chosen = 0  # the line that Enter takes
 
     def compose(self) -> ComposeResult:
@@ -159,5 +159,5 @@ class Note(Static):
     }
     """
 
-    def __init__(self, text: str, kind: NoteKind = "info") -> None:
+    def __init__(self, text: str, kind: NoteKind) -> None:
         super().__init__(safe(text), classes=f"note {kind}", markup=False)
