@@ -10,7 +10,7 @@ def main() -> None:
     root = os.path.dirname(os.path.dirname(__file__))
     specs = map(find_spec, ("assistant", "models"))
     if not all(spec and spec.origin and spec.origin.startswith(root) for spec in specs):
-        sys.path.insert(0, root)  # a folder of PYTHONPATH has a package of this name, too
+        sys.path.insert(0, root)  # PYTHONPATH has a package of the same name
     try:
         from tui.shell.cli import main as run
     except KeyboardInterrupt:

@@ -125,8 +125,8 @@ def arguments(call: ToolCall) -> list[tuple[str, str]]:
 
 def call_parts(call: ToolCall) -> list[str]:
     """Return the name of a tool call, and its arguments in a line if there are any."""
-    given = ", ".join(f"{name}: {' '.join(value.split())}" for name, value in arguments(call))
-    return [call.name, given] if given else [call.name]
+    line = ", ".join(f"{name}: {' '.join(value.split())}" for name, value in arguments(call))
+    return [call.name, line] if line else [call.name]
 
 
 def outcome(record: StoredMessage) -> list[str]:

@@ -36,7 +36,7 @@ DOING = {
 }
 """What speculation does now; no sentence judges how good guesses were."""
 EXPLAINED_BY_NO_DRAFT = (Reason.SPS, Reason.CHOSEN, Reason.NO_SOURCE)
-"""Reasons that a missing draft model explains."""
+"""Reasons for which a missing draft model is the explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +139,14 @@ def suggest_larger(target: Path, settings: Settings) -> str | None:
     """Return a sentence that suggests a larger model for this machine, if there is one. Slow."""
     from assistant.engine.expectation import Expectations
 
-    here = list(discover(settings.folders))
-    suggestion = Expectations(here, cache_dir()).larger(identify(str(target), here))
+    models = list(discover(settings.folders))
+    suggestion = Expectations(models, cache_dir()).larger(identify(str(target), models))
     if suggestion is None:
         return None
     model, expectation = suggestion
     speed = f"about {expectation.tokens_per_s.middle:.0f} tokens/s"
-    what = f"{model.name} ({size(model.size)} download, {speed} here)"
-    return f"A larger model, {what}, may answer better. F5 to get it."
+    description = f"{model.name} ({size(model.size)} download, {speed} here)"
+    return f"A larger model, {description}, may answer better. F5 to get it."
 
 
 def missing_draft(no_draft: str | None, ready: Ready, settings: Settings) -> str:

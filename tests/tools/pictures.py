@@ -99,7 +99,7 @@ def edit(settings: Settings) -> None:
     console = EngineConsole()
     shown = Console(record=True, width=80, color_system="truecolor", file=io.StringIO())
     console.__dict__["console"] = shown
-    with tempfile.TemporaryDirectory() as folder, console.shown(starts=True):
+    with tempfile.TemporaryDirectory() as folder, console.opened(starts_engine=True):
         path = Path(folder, "stack.py")
         path.write_text(CODE.lstrip("\n"))
         (parts,) = rewrites([str(path)], "add type hints", writes=False)

@@ -37,16 +37,16 @@ TOOLS = (
 async def copy(text: str, to_terminal: Callable[[str], None], what: str = "") -> str:
     """Copy a text; return a sentence that says whether it worked, and what was copied.
 
-    Where no tool reaches the user's desktop, the terminal is asked `to_terminal`.
+    Where no tool reaches the user's desktop, `to_terminal` asks the terminal to copy.
     """
     if not text:
         return "There is nothing to copy."
-    tool, copied = usable_tool(os.environ), f"Copied {what or counted(len(text), 'character')}"
-    reason = await asyncio.to_thread(run, tool, text) if tool else ""
+    tool, message = usable_tool(os.environ), f"Copied {what or counted(len(text), 'character')}"
+    reason = await asyncio.to_thread(_pass_text, tool, text) if tool else ""
     if tool and not reason:
-        return f"{copied}."
+        return f"{message}."
     to_terminal(text.encode("utf-8", "replace").decode())
-    return f"{reason} {copied}, if your terminal allows it.".strip()
+    return f"{reason} {message}, if your terminal allows it.".strip()
 
 
 def copy_and_notify(widget: Widget, text: str, what: str = "") -> None:
@@ -69,11 +69,11 @@ def usable_tool(environment: Mapping[str, str]) -> CopyCommand | None:
     return None
 
 
-def run(tool: CopyCommand, text: str) -> str:
+def _pass_text(tool: CopyCommand, text: str) -> str:
     """Pass a text to a tool; return why that failed, or nothing."""
     name = tool.command[0]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             tool.command,
             input=text.encode(tool.encoding, "replace"),
             stdout=subprocess.DEVNULL,  # a tool that keeps running would keep a pipe open
@@ -86,7 +86,7 @@ def run(tool: CopyCommand, text: str) -> str:
         return f"{name} did not answer."
     except OSError as error:
         return f"{name} cannot be run: {error.strerror}."
-    return f"{name} failed with exit code {done.returncode}." if done.returncode else ""
+    return f"{name} failed with exit code {process.returncode}." if process.returncode else ""
 
 
 def code_blocks(markdown: str) -> tuple[str, ...]:

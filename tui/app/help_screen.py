@@ -123,7 +123,7 @@ class HelpScreen(Dialog[None]):
         """List the keys that work on a screen now."""
         super().__init__()
         self._keys = Table.grid(Column(width=KEYS_WIDTH, style="bold"), Column())
-        for keys, meaning in keys_on(screen):
+        for keys, meaning in _keys_on(screen):
             self._keys.add_row(f"{safe(keys)} ", safe(meaning))
 
     def compose(self) -> ComposeResult:
@@ -154,7 +154,7 @@ def _word(word: Content, meaning: str) -> Horizontal:
     )
 
 
-def keys_on(screen: Screen[Any]) -> Iterator[tuple[str, str]]:
+def _keys_on(screen: Screen[Any]) -> Iterator[tuple[str, str]]:
     """Yield the keys that work on a screen now and what each does, those of the focus first."""
     is_picking = any(picker.display for picker in screen.query("Picker"))
     for part in (screen.focused, screen):

@@ -165,7 +165,7 @@ class Program(App[None]):
                 self._follow_key(iter(handles.ancestors_with_self))
 
     def _follow_key(self, queues: Iterator[MessagePump]) -> None:
-        """Follow a key through the queues of all that may handle it, and release the others."""
+        """Release the buffered keys once a key has passed the queues of all that may handle it."""
         if not any(queue.call_later(self._follow_key, queues) for queue in queues):
             # A screen that has just been opened sets its focus first.
             self.screen.call_later(self.call_later, self._release_keys)
@@ -241,10 +241,10 @@ class Program(App[None]):
         """Print one sentence: Textual's report would print variables, so the conversation."""
         error = None if self._has_crashed else uncaught(self)
         self._has_crashed = True
-        self.panic(*[] if error is None else [Text(safe(crash_report(error)))])
+        self.panic(*[] if error is None else [Text(safe(_crash_report(error)))])
 
 
-def crash_report(error: BaseException) -> str:
+def _crash_report(error: BaseException) -> str:
     """Return the message for an uncaught exception."""
     cause: Any = getattr(error, "error", error)  # the error in a worker
     if os.environ.get(DEBUG):

@@ -84,7 +84,10 @@ class ChatController:
     # What the user does
 
     def submit(self, unsent: Unsent | None) -> None:
-        """Have a prompt answered, or queue it while another answer is under way; None: the next."""
+        """Have a prompt answered, or queue it while another answer is under way.
+
+        None stands for the next one in the queue.
+        """
         if unsent is None:
             self.unsent.submit_next()
         else:
@@ -175,7 +178,7 @@ class ChatController:
             self.program.ring(text)
 
     def _update_queue(self) -> None:
-        """Mark the queue as paused while no answer is under way whose end would submit the next."""
+        """Mark the queue as paused while no answer is under way that submits the next."""
         waits = self.unsent.may_submit and self.session.tool_loop.next_call is None
         self.widgets.prompt.queue.paused = waits
 

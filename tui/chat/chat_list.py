@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 5000
 """Conversations that are listed; a search finds further ones."""
-NARROWEST, WIDEST, AROUND = 34, 60, 12
+NARROWEST, WIDEST, TITLE_MARGIN = 34, 60, 12
 """Cells of the list, whose width fits its titles, and cells around a title."""
 PAUSE_S = 0.15
 """Seconds after the last key before a search starts."""
@@ -95,8 +95,8 @@ class ChatList(Vertical):
 
     def close(self) -> None:
         """Close the list; a focused widget in it loses the focus at once."""
-        leaves, self.display = self.has_focus_within, False
-        if leaves:
+        has_focus, self.display = self.has_focus_within, False
+        if has_focus:
             self.screen.set_focus(None)
 
     @work(exclusive=True, group="chats")
@@ -118,7 +118,7 @@ class ChatList(Vertical):
             return
         self.rows.fill(listing, to)
         longest = max((len(summary.title) for summary in listing.summaries), default=0)
-        self.styles.width = min(max(NARROWEST, longest + AROUND), WIDEST)
+        self.styles.width = min(max(NARROWEST, longest + TITLE_MARGIN), WIDEST)
         self.set_class(not listing.rows, "-empty")
         self.hint.update("" if listing.rows else NOT_FOUND if search else NO_CHATS)
         self.hint.display = not listing.rows
@@ -153,8 +153,8 @@ class ChatList(Vertical):
         match action:
             case "undo" if self._deleted:
                 id_ = self._deleted.pop()
-                news = self.Deleted(id_, is_back=True)
-                self._change(partial(store.undelete, id_), "Conversation restored.", news)
+                deletion = self.Deleted(id_, is_back=True)
+                self._change(partial(store.undelete, id_), "Conversation restored.", deletion)
             case "pin" if chosen:
                 self._change(partial(store.pin, chosen.id, not chosen.pinned))
             case "delete" if chosen:
@@ -176,23 +176,23 @@ class ChatList(Vertical):
 
     @work(group="chat-changes")
     async def _change(
-        self, change: Callable[[], object], message: str = "", news: Deleted | None = None
+        self, change: Callable[[], object], message: str = "", deletion: Deleted | None = None
     ) -> None:
         """Change a conversation on a thread, then notify and refresh."""
         try:
             result = await asyncio.to_thread(change)
         except SpecchatError as error:
             self.notify(str(error), severity="error")
-            if news and news.is_back:
-                self._deleted.append(news.id)
+            if deletion and deletion.is_back:
+                self._deleted.append(deletion.id)
             return
-        if news and not news.is_back:
-            self._deleted.append(news.id)
+        if deletion and not deletion.is_back:
+            self._deleted.append(deletion.id)
         if message:
             self.notify(message.format(result))
-        if news is not None:
-            self.post_message(news)
-        self.refresh_list(to=news.id if news and news.is_back else None)
+        if deletion is not None:
+            self.post_message(deletion)
+        self.refresh_list(to=deletion.id if deletion and deletion.is_back else None)
 
     def on_key(self, event: Key) -> None:
         """Search for what is typed, wherever the cursor is."""

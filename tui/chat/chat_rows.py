@@ -159,7 +159,7 @@ class ChatRows(Lines, can_focus=True):
         self.listing = listing
         self.set_reactive(ChatRows.cursor, at)
         self.resize_lines(len(listing.rows))
-        self._follow()
+        self._scroll_to_cursor()
 
     def line(self, y: int) -> Content:
         """Return a heading, a title or a snippet."""
@@ -181,13 +181,13 @@ class ChatRows(Lines, can_focus=True):
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint the rows that the cursor left and reached."""
         for index in (old, new):
-            self._change(index)
-        self._follow()
+            self._change_rows(index)
+        self._scroll_to_cursor()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show whether keys move the cursor."""
         super().watch_has_focus(has_focus)
-        self._change(self.cursor)
+        self._change_rows(self.cursor)
 
     def on_click(self, event: events.Click) -> None:
         """Open the conversation under the mouse."""
@@ -214,12 +214,12 @@ class ChatRows(Lines, can_focus=True):
         """Go to a conversation; -1 is the last."""
         self.cursor = index % len(self.listing.tops) if self.listing.tops else 0
 
-    def _change(self, index: int) -> None:
+    def _change_rows(self, index: int) -> None:
         if index < len(self.listing.tops):
             top = self.listing.tops[index]
             self.change_lines((top, top + 1))
 
-    def _follow(self) -> None:
+    def _scroll_to_cursor(self) -> None:
         if self.listing.tops:
             top = self.listing.tops[self.cursor]
             above = 1 if top and self.listing.rows[top - 1].heading else 0

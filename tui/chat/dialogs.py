@@ -100,7 +100,7 @@ class ToolsScreen(ListDialog[None]):
     DEFAULT_CSS = "ToolsScreen OptionList { max-height: 60%; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,f9", "back", "Close", id="tools.close"),
-        Binding("ctrl+t", "turn", "On or off", id="tools.turn", tooltip="Tools on or off here"),
+        Binding("ctrl+t", "switch", "On or off", id="tools.turn", tooltip="Tools on or off here"),
         Binding("ctrl+o", "add", "Add", id="tools.add", tooltip="Add a folder or a server"),
         Binding("delete", "revoke", "Revoke", id="tools.revoke", tooltip="Ask again before use"),
     ]
@@ -203,7 +203,7 @@ class ToolsScreen(ListDialog[None]):
             self._tool_loop.set_enabled(self._tool_loop.enabled or bool(self._tools.settings))
             self._refresh()
 
-    def action_turn(self) -> None:
+    def action_switch(self) -> None:
         """Turn the tools of this conversation on or off."""
         self._tool_loop.set_enabled(not self._tool_loop.enabled)
         self._show()

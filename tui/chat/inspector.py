@@ -54,13 +54,13 @@ class Inspector(ModalScreen[None]):
     """
 
     def __init__(
-        self, trace: Trace, title: str, more: bool = False, passages: Sequence[Attachment] = ()
+        self, trace: Trace, title: str, is_partial: bool, passages: Sequence[Attachment]
     ) -> None:
         super().__init__()
         self._passages = passages
         self._entries = entries(trace)
         self._head = Head()
-        heading = f"Tokens {'so far ' * more}of “{safe(title)}”"
+        heading = f"Tokens {'so far ' * is_partial}of “{safe(title)}”"
         self._head.line = Content.styled(heading, "bold $text-accent")
         self._page = TokenPage(self._entries)
         self._facts = Lines(id="facts")

@@ -17,7 +17,7 @@ from tui.widgets.lines import MUTED, Lines, pair, paragraph
 WIDTH = 40
 PERIOD_S = 0.25
 """Seconds of decoding that each rate is an average of."""
-EXPLAINED = "Figures come with the next words."
+NO_FIGURES = "Figures come with the next words."
 NEARLY_FULL = 0.85
 SOURCES = {
     **NAMES, "model": "guessing model", "suffix": "copied from this chat", "ngram": "common phrases"
@@ -103,12 +103,12 @@ class FiguresPanel(Lines):
         last = self.last
         if last is None:
             why = paragraph(self.no_draft or "", width, "$text-warning")
-            return [[*why, *paragraph(EXPLAINED, width)]]
+            return [[*why, *paragraph(NO_FIGURES, width)]]
         summary = outlook(last, self.no_draft)
         return [
-            _words(summary, width),
+            _sentences(summary, width),
             _speed(last, self.rates, summary, width),
-            _yield(last, width),
+            _acceptance(last, width),
             paragraph(constraint_figures(last.stats), width) if last.stats.masked_rows else [],
             _positions(last.stats.positions, width),
             _sources(last, width),
@@ -117,12 +117,12 @@ class FiguresPanel(Lines):
         ]
 
 
-def _words(summary: Outlook, width: int) -> Section:
+def _sentences(summary: Outlook, width: int) -> Section:
     gain = paragraph(f"{summary.gain}." if summary.gain else "", width, HUES[summary.saves])
     return [*gain, *paragraph(summary.why, width), *paragraph(summary.doing, width)]
 
 
-def _yield(last: Decoded, width: int) -> Section:
+def _acceptance(last: Decoded, width: int) -> Section:
     rate = last.stats.acceptance_rate
     right = MISSING if rate is None else f"{rate:.0%} of {last.stats.tested:,}"
     return [

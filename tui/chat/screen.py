@@ -23,7 +23,7 @@ from tui.chat.turn_actions import TurnActions
 from tui.labels import MODES, ON_MACOS
 
 RACE, MESSAGES = "The answer with and without guesses, side by side", "To the messages"
-BRIEF = 100
+CLOSES_BELOW = 100
 """Width in cells below which the list closes once a conversation was chosen."""
 
 
@@ -99,7 +99,7 @@ class ChatScreen(ChatWidgets):
 
     @on(TurnAction)
     def _act(self, message: TurnAction) -> None:
-        self.turns.do(message.turn, message.verb)
+        self.turns.perform(message.turn, message.verb)
 
     @on(ApprovalTurn.Decided)
     def _resolve_approval(self, message: ApprovalTurn.Decided) -> None:
@@ -117,7 +117,7 @@ class ChatScreen(ChatWidgets):
 
     @on(ChatRows.Chosen)
     def _open_chosen(self, message: ChatRows.Chosen) -> None:
-        if self.size.width < BRIEF:
+        if self.size.width < CLOSES_BELOW:
             self.chats.close()
         self.uncover()
         self.open(message.id)

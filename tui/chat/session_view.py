@@ -47,7 +47,7 @@ class SessionView:
             case Loading() | Prefilled():
                 self._screen.status.show(activity=self._progress.describe(event))
             case events.Added(record) if record.role == "user":
-                self._conversation.ask(record).add_class("waiting")
+                self._conversation.add_question(record).add_class("waiting")
                 self.show_idle(False)
                 self._clear_figures()
                 self._takes_focus = False
@@ -63,7 +63,7 @@ class SessionView:
             case events.Changed(record) if turn := self._turn(record):
                 self._update_turn(turn, record)
             case events.Removed(record) if turn := self._turn(record):
-                self._conversation.drop(turn)
+                self._conversation.remove_turn(turn)
             case events.InputRestored(text, attachments):
                 self.show_idle(self.session.idle)
                 if not self._screen.prompt.restore_input(text, attachments):

@@ -95,9 +95,9 @@ class Status(Widget):
 
 def line(state: State, width: int) -> Content:
     """Return the parts of the state that fit into `width` cells, the most important first."""
-    able = state.drafting or state.mode == "ars"
+    is_able = state.drafting or state.mode == "ars"
     hue = "primary" if state.mode == "ars" else "success"
-    name = MODES[state.mode] if able else "nothing can guess"
+    name = MODES[state.mode] if is_able else "nothing can guess"
     chip = Content.styled(f" {name} ", f"bold $text-{hue} on ${hue}-muted")
     is_wide = width >= NARROW
     tools = state.tools and (is_wide or not state.activity)
@@ -109,7 +109,7 @@ def line(state: State, width: int) -> Content:
     return Content("  ").join(parts)
 
 
-def progress(activity: Activity, has_bar: bool = True) -> list[Content]:
+def activity_parts(activity: Activity, has_bar: bool = True) -> list[Content]:
     """Return an activity as a percentage, usually with a bar, and a text."""
     fraction = min(max(activity.fraction, 0.0), 1.0)
     share = f"{gauge(fraction, BAR)} {fraction:>4.0%}" if has_bar else f"{fraction:.0%}"
@@ -118,7 +118,7 @@ def progress(activity: Activity, has_bar: bool = True) -> list[Content]:
 
 def _parts(state: State, is_wide: bool) -> list[Content]:
     if state.activity is not None:
-        return progress(state.activity, is_wide)
+        return activity_parts(state.activity, is_wide)
     if state.last is None:
         return [Content.styled("ready" if state.loaded else "no model", MUTED)]
     summary, speed = outlook(state.last), f"{state.last.stats.tokens_per_s:.1f} tokens/s"

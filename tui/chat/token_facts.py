@@ -27,7 +27,7 @@ PARTS = {
     "marker": "It marks where a thought or a call begins or ends.",
     "call": "It is part of a tool call.",
 }
-AIRY = 20
+MIN_HEIGHT_WITH_BLANKS = 20
 """Height in lines from which the sections are separated by blank lines."""
 NONE_KEPT = "No alternatives were kept with this answer."
 
@@ -65,7 +65,7 @@ class InspectedToken:
         return isinstance(self.item, RejectedToken) and self.tested is not None
 
     @property
-    def successor(self) -> Token | None:
+    def replacement(self) -> Token | None:
         """The token that replaced this one, if it is the first rejected token of its round."""
         last = self.step.tokens[-1] if self.step.tokens else None
         return last if last and last.position == self.item.position else None
@@ -89,7 +89,7 @@ def facts(
 
     `source` is a sentence on the passages that it may be copied from.
     """
-    width, blank = size.width, [Content("")] if size.height >= AIRY else []
+    width, blank = size.width, [Content("")] if size.height >= MIN_HEIGHT_WITH_BLANKS else []
     number_of_total = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
     name = Content.styled(f" {visible(entry.item.text)} ", "bold $text-accent on $boost")
     lines = [
@@ -129,7 +129,7 @@ def _origin(entry: InspectedToken) -> str:
     if isinstance(item, RejectedToken):
         if rejected is None:
             return UNTESTED
-        after = entry.successor
+        after = entry.replacement
         return f"Wrong guess: “{visible(after.text)}” came instead." if after else THROWN_AWAY
     name = NAMES[item.origin].capitalize()
     if item.origin is Origin.DRAFT:
@@ -187,7 +187,7 @@ def _verdict(entry: InspectedToken, width: int) -> list[Content]:
 
 def _alternatives(entry: InspectedToken, width: int) -> list[Content]:
     # A rejected token shares the distributions of the token that replaced it.
-    rows = entry.item if isinstance(entry.item, Token) else entry.successor
+    rows = entry.item if isinstance(entry.item, Token) else entry.replacement
     if rows is None:
         return []
     if not rows.target_top:

@@ -98,7 +98,7 @@ class TokenPage(Lines, can_focus=True):
             texts = [entry.text for entry in self.entries]
             self._layout = TokenLayout(texts, max(self.line_width, 1))
             self.resize_lines(len(self._layout.lines))
-        self._follow()
+        self._scroll_to_cursor()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable the keys before there are lines."""
@@ -119,7 +119,7 @@ class TokenPage(Lines, can_focus=True):
         for index in (old, new):
             line = self._layout.first_lines[index]
             self.change_lines(range(line, line + 1 + self.entries[index].text.count("\n")))
-        self._follow()
+        self._scroll_to_cursor()
         self.post_message(self.Moved())
 
     def on_click(self, event: events.Click) -> None:
@@ -177,6 +177,6 @@ class TokenPage(Lines, can_focus=True):
         if index is not None:
             self.cursor = index
 
-    def _follow(self) -> None:
+    def _scroll_to_cursor(self) -> None:
         region = Region(0, self._line, self.line_width, 1)
         self.scroll_to_region(region, animate=False, force=True)

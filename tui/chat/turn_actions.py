@@ -33,7 +33,7 @@ class TurnActions:
         self._undo: list[Callable[[], None]] = []
         self._copied: tuple[str, int] | None = None  # the turn's text, a block's index
 
-    def do(self, turn: Turn, verb: Verb) -> None:
+    def perform(self, turn: Turn, verb: Verb) -> None:
         """Carry out an action on a turn, or say why not."""
         record = turn.record
         if verb != "copy-code":
@@ -106,7 +106,7 @@ class TurnActions:
             self._view.notify(str(error), severity="warning", timeout=8)
 
     def _copy_code(self, turn: Turn) -> None:
-        """Copy the largest code block, of those seen after scrolling up; again: the next."""
+        """Copy the largest code block, after scrolling up the largest in sight; then the next."""
         blocks = code_blocks(turn.text)
         text, index = self._copied or ("", 0)
         scrolled, view = not self._view.follows, self._view.reader

@@ -28,7 +28,7 @@ def bench(context: click.Context) -> None:
     Systems answer the same prompts together, a few tokens each in turn, so changes in the machine's
     speed cancel out. Each has its own contexts, which take memory.
     """
-    # Options that were typed before the command count for the one that follows.
+    # Options typed before a command apply to it.
     context.default_map = {str(context.invoked_subcommand): context.default_map}
 
 

@@ -38,7 +38,7 @@ def measure(
     report: Callable[[Sequence[RunAnswer]], list[ResultTable]],
     options: Mapping[str, Any],
 ) -> None:
-    """Measure everything, and print the tables; those of an incomplete run before its error."""
+    """Measure everything, and print the tables; those of a run that is cut short, too."""
     if (json_file := options["json_file"]) and not json_file.parent.is_dir():
         raise StorageError(f"{json_file} cannot be written: no folder {json_file.parent}.")
     setups, all_questions = _setups(systems, settings), [*questions]
@@ -108,7 +108,7 @@ def _measure_all(
 ) -> Iterator[Iterator[RunAnswer]]:
     """Yield the answers of each lockstep, showing the progress."""
     console, started, printed_at = EngineConsole(LAB), monotonic(), 0.0
-    with console.shown():
+    with console.opened():
         for done, question in enumerate(questions):
             left_s = (monotonic() - started) / done * (len(questions) - done) if done else None
             due = not done or monotonic() - printed_at > LINE_EVERY_S

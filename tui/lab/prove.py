@@ -64,7 +64,7 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
             case Check():
                 checks.append(event)
 
-    with console.shown(starts=True):
+    with console.opened(starts_engine=True):
         setup, k, seed = console.pair(chosen), chosen.lookahead or None, chosen.seed or 0
         try:
             proved = console.run(Prove(setup, chosen.sampling, k, seed, thorough), handle)

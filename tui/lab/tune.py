@@ -44,7 +44,7 @@ def tune(as_json: bool, **options: Any) -> None:
         if isinstance(event, Measuring):
             console.show_measuring(f"measuring {event.what}", event.fraction, event.left_s)
 
-    with console.shown(starts=True):
+    with console.opened(starts_engine=True):
         tuned: Tuned = console.run(Tune(console.pair(chosen)), handle)
     if as_json:
         click.echo(json.dumps(asdict(tuned), default=str))

@@ -13,7 +13,7 @@ from models import catalog
 from models.catalog import FILES
 from models.drafts import NO_DRAFT, Pairing, best_draft, target_mark
 from models.errors import ModelError, ModelMissing, SpecchatError
-from models.files.checksum import check as read_all
+from models.files.checksum import check as verify
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
 from models.files.model_file import ModelFile, whole_header
@@ -57,11 +57,11 @@ def list_(as_json: bool) -> None:
         }
         click.echo(json.dumps(report, default=asdict))
         return
-    lines = [*facts.lines_here(inventory)]
+    lines = [*facts.installed_lines(inventory)]
     if copied := repacked.copied_bytes():
         remove = "Remove them with: specchat models clear"
         lines.append(f"Copies that load at once take {size(copied)}. {remove}")
-    click.echo(safe("\n".join([*lines, "", *facts.lines_fetchable(inventory)])))
+    click.echo(safe("\n".join([*lines, "", *facts.downloadable_lines(inventory)])))
 
 
 @models.command()
@@ -149,8 +149,8 @@ def _announce(wanted: str, offline: bool) -> None:
 @click.argument("names", nargs=-1, shell_complete=offer_models)
 def check(names: tuple[str, ...]) -> None:
     """Read model files from end to end and compare their checksums; without NAMES, all."""
-    bad, every = 0, names in ((), ("all",))
-    for name in [model.reference for model in installed()] if every else names:
+    bad, is_all = 0, names in ((), ("all",))
+    for name in [model.reference for model in installed()] if is_all else names:
         try:
             _check(name)
         except SpecchatError as error:
@@ -169,7 +169,7 @@ def _check(name: str) -> None:
     for part in parts or [model.path]:
         label = part.name if parts else name
         with meter(label) as progress:
-            digest = read_all(file := replace(model, path=part), progress)
+            digest = verify(file := replace(model, path=part), progress)
         verdict = "sha256 matches" if file.promised_sha256 else f"sha256 {digest}"
         click.echo(safe(f"{label}: complete, {verdict}"))
     if reason:

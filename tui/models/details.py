@@ -76,7 +76,7 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
         return [*lines, Content.styled(reason, "$text-error")]
     if advice is not None:
         lines.append(Content.assemble(("To answer  ", "bold"), safe(advice.reason)))
-        lines.append(fit_line(advice.fit, bool(advice.draft)))
+        lines.append(_fit_line(advice.fit, bool(advice.draft)))
         lines.append(Content.assemble(("Here       ", "bold"), str(advice.expected or UNKNOWN)))
     if entry.verdict is not None and not entry.now:
         verdict = entry.verdict
@@ -91,7 +91,7 @@ def _speed(entry: ModelEntry, width: int) -> str:
     return f"{expected.tokens_per_s} tokens/s" if expected else ""
 
 
-def fit_line(fit: Fit | None, both: bool) -> Content:
+def _fit_line(fit: Fit | None, both: bool) -> Content:
     """Return a sentence on the memory of one model or both."""
     if fit is None:
         return Content("")
@@ -120,7 +120,7 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     return [
         Content.assemble((model.name, "bold"), (safe(title), "$foreground-muted")),
         Content.styled(safe(f"{cost}{where}"), "$foreground-muted"),
-        fit_line(entry.fit, False),
+        _fit_line(entry.fit, False),
         Content.assemble(("Here   ", "bold"), str(entry.expected or UNKNOWN)),
         *keys,
     ]

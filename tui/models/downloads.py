@@ -115,8 +115,8 @@ class Downloads(Vertical):
 
     def _report(self, what: str, progress: Progress) -> None:
         raise_if_cancelled(self._cancel)
-        now, whole = monotonic(), progress.done == progress.total
-        if now - self._reported >= REPORT_EVERY_S or whole or progress.warning:
+        now, is_complete = monotonic(), progress.done == progress.total
+        if now - self._reported >= REPORT_EVERY_S or is_complete or progress.warning:
             self._reported = now
             self.post_message(self.Arrived(what, progress))
 

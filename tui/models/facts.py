@@ -80,13 +80,13 @@ def catalogue_facts(entry: GGUF, inventory: ModelInventory) -> Facts:
         "tested": entry.tested,
         "size_exact": entry.tested,
         "pair_tested": draft and entry.tested and draft.tested,
-        "machine_gb": needed_gigabytes(entry) if entry.size else None,
+        "machine_gb": _machine_gb(entry) if entry.size else None,
         "path": path and str(path),
         "expected_here": inventory.expect(entry, draft),
     }
 
 
-def needed_gigabytes(entry: GGUF) -> int | None:
+def _machine_gb(entry: GGUF) -> int | None:
     """Return the GB of the smallest common machine for a model and its listed draft."""
     draft = catalog.draft_for(entry)
     return memory.machine_gb(entry.size + (draft.size if draft else 0))
@@ -106,12 +106,12 @@ def _summary(model: ModelFile, inventory: ModelInventory) -> Facts:
         "context": header.n_ctx_train,
         "kv_bytes_per_token": header.kv_bytes_per_token or 0,
         "memory_at_8192": memory.estimate(header, model.size, memory.CONTEXT).needed,
-        "rolls_back": rollback_text(header, model.size) if header.is_recurrent else None,
+        "rolls_back": _rollback_text(header, model.size) if header.is_recurrent else None,
         "expected_here": inventory.advise(model).expected,
     }
 
 
-def rollback_text(header: gguf.Header, size: int) -> str:
+def _rollback_text(header: gguf.Header, size: int) -> str:
     """Return how far a recurrent model can roll a batch back, and the memory this takes."""
     state, tokens = memory.state_bytes(header), memory.rollback_slots(header, memory.ROWS, size)
     if not tokens:
@@ -119,7 +119,7 @@ def rollback_text(header: gguf.Header, size: int) -> str:
     return f"up to {tokens} tokens at no cost in time: their states take {amount(tokens * state)}"
 
 
-def lines_here(inventory: ModelInventory) -> Iterator[str]:
+def installed_lines(inventory: ModelInventory) -> Iterator[str]:
     """Yield lines of the models on this machine, their long references last."""
     if not inventory.models:
         yield "There are no models on this machine."
@@ -137,14 +137,14 @@ def lines_here(inventory: ModelInventory) -> Iterator[str]:
             yield from wrapped(text or "", "            ")
 
 
-def lines_fetchable(inventory: ModelInventory) -> Iterator[str]:
+def downloadable_lines(inventory: ModelInventory) -> Iterator[str]:
     """Yield lines of the catalogue models not on this machine, grouped by memory."""
     yield "Available to download (specchat models pull NAME):"
     groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*memory.MACHINES, None)}
     for entry in catalog.FILES.values():
         if find(entry) is None:
             line = _fetchable(entry, inventory.expect(entry))
-            groups[needed_gigabytes(entry)].append(line)
+            groups[_machine_gb(entry)].append(line)
     for gigabytes, lines in groups.items():
         if lines:
             machines = f"{gigabytes or 'more'} GB of memory"

@@ -21,9 +21,9 @@ from tui.models.inventory import PURPOSES, ModelEntry, ModelInventory
 from tui.safe import safe
 
 SHOW_EVERY_S = 0.2  # seconds between two updates during a scan
-HERE, THERE = "On this machine", "Available to download"
-FIRST, ROOMY = "To begin with", 16_000_000_000
-"""The heading of two models offered on a first start, and the bytes of memory that it takes."""
+INSTALLED, AVAILABLE = "On this machine", "Available to download"
+FIRST, LARGE_MEMORY = "To begin with", 16_000_000_000
+"""The heading of the two models offered on a first start, and the bytes of memory from which."""
 SIZE, VERDICT = 8, len("does not fit")
 SHORT = {"fits": "fits", "tight": "tight", "does not fit": "no"}
 NAME, ROLE, NOW = 20, len("answers, or guesses"), len("● answers now")
@@ -127,8 +127,8 @@ class ModelList(OptionList):
         self.post_message(self.Seen([*seen, *listed]))
         target = inventory.target()
         judge = Pairing(target).judge if target else lambda _: None
-        here = [inventory.entry(model, judge(model)) for model in inventory.models]
-        self.post_message(self.Seen([*here, *listed], complete=True))
+        installed = [inventory.entry(model, judge(model)) for model in inventory.models]
+        self.post_message(self.Seen([*installed, *listed], complete=True))
 
     @on(Seen)
     def _show(self, message: Seen) -> None:
@@ -163,15 +163,15 @@ class ModelList(OptionList):
         current, scroll = self.current, self.scroll_offset
         self.clear_options()
         state = " · looking …" if self._scanning else "" if self.usable else " · no model found"
-        here = [entry for entry in self._entries.values() if entry.here is not None]
+        installed = [entry for entry in self._entries.values() if entry.here is not None]
         first = self._first_choices()
-        there = [e for e in self._entries.values() if e.here is None and e not in first]
+        available = [e for e in self._entries.values() if e.here is None and e not in first]
         options = [
             *self._group(
                 FIRST, [replace(e, role=role) for e, role in zip(first, _ROLES, strict=False)]
             ),
-            *self._group(HERE + state, here, always=True),
-            *self._group(THERE, there),
+            *self._group(INSTALLED + state, installed, always=True),
+            *self._group(AVAILABLE, available),
         ]
         nothing = "Looking …" if self._scanning else "Nothing found. Esc shows all."
         self.add_options(options or [Option(Content(nothing), disabled=True)])
@@ -190,7 +190,7 @@ class ModelList(OptionList):
 
     def _first_choices(self) -> list[ModelEntry]:
         """Return the small and the larger model that a machine without any is offered first."""
-        if self._scanning or self.usable or machine.memory().total < ROOMY:
+        if self._scanning or self.usable or machine.memory().total < LARGE_MEMORY:
             return []
         names = (catalog.DEFAULT.target.name, catalog.LARGER.name)
         return [self._entries[name] for name in names if name in self._entries]

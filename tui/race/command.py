@@ -55,14 +55,14 @@ def race(
     entries, constraint = parse(spec), constraint_of(options)
     at_terminal = has_terminal()
     console = EngineConsole()
-    with console.shown():
+    with console.opened():
         race = prepare_race(entries, chosen, prompt, console.show_check)
         request = replace(race.request, constraint=constraint)
         recorded = RecordedRace(replace(race, request=request))
         if as_json or not at_terminal:
             run(recorded, console)
     if as_json or not at_terminal:
-        failed = print_race(recorded, as_json)
+        failed = _print_race(recorded, as_json)
         sys.exit(INTERRUPTED if console.interrupted else FAILED if failed else 0)
 
     from tui.race.screen import RaceApp
@@ -90,7 +90,7 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
     console.run(recorded.race, handle, stoppable=False)
 
 
-def print_race(recorded: RecordedRace, as_json: bool) -> bool:
+def _print_race(recorded: RecordedRace, as_json: bool) -> bool:
     """Print the outcome of a race; return whether a lane failed."""
     sentence = " ".join(filter(None, verdict(recorded.lanes, recorded.race.request)))
     if as_json:

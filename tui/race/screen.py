@@ -18,7 +18,7 @@ from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
 from tui.app.textual_private import ClosedOnce
-from tui.chat.status import progress
+from tui.chat.status import activity_parts
 from tui.formatting import gauge
 from tui.race.lane_view import LaneView, Scoreboard
 from tui.race.recorded import RecordedLane, RecordedRace, beats_first, turns_sentence, verdict
@@ -98,7 +98,7 @@ class RaceScreen(ClosedOnce[None]):
         self._updated_at = 0.0
         self._stream: EventStream | None = None
         self._is_stopping = False
-        self._error: str | None = None
+        self._failure: str | None = None
         self._message = Content("")
 
     def compose(self) -> ComposeResult:
@@ -137,7 +137,7 @@ class RaceScreen(ClosedOnce[None]):
                 else:
                     self.action_replay()
             case Failed(message):
-                self._error = message
+                self._failure = message
                 self.phase = "over"
 
     def watch_phase(self) -> None:
@@ -165,7 +165,7 @@ class RaceScreen(ClosedOnce[None]):
         is_over, activity = self.phase == "over", self.recorded.activity
         match self.phase:
             case "loading" | "racing" if activity and not self._is_stopping:
-                text = Content("  ").join(progress(activity))
+                text = Content("  ").join(activity_parts(activity))
             case "loading":
                 text = Content("Preparing the lanes.")
             case "racing":
@@ -175,11 +175,11 @@ class RaceScreen(ClosedOnce[None]):
                 where = f"{bar}  {self.replayed_s:.1f} of {self.recorded.length:.1f} s"
                 text = Content(REPLAY) + Content.styled(where, "$accent")
             case "over":
-                texts = (self._error, "") if self._error else verdict(lanes, self._request)
+                texts = (self._failure, "") if self._failure else verdict(lanes, self._request)
                 bold, rest = map(safe, texts)
                 text = Content.assemble((bold, "bold"), (f"\n{rest}", "$foreground-muted"))
         self.line.set_class(is_over, "outcome")
-        self.line.set_class(is_over and self._error is not None, "failed")
+        self.line.set_class(is_over and self._failure is not None, "failed")
         self.line.set_class(is_over and beats_first(lanes), "won")
         if not text.is_same(self._message):
             self._message = text
@@ -196,7 +196,7 @@ class RaceScreen(ClosedOnce[None]):
             case "skip":
                 return self.phase == "replay"
             case "replay":
-                return self.phase == "over" and not self._error and self.recorded.length > 0
+                return self.phase == "over" and not self._failure and self.recorded.length > 0
         return True
 
     def action_stop(self) -> None:

@@ -62,8 +62,8 @@ class SettingsScreen(Dialog[None]):
         Binding("enter", "change", "Change", id="settings.change", priority=True),
         Binding("up", "move(-1)", "Up", id="settings.up", priority=True),
         Binding("down", "move(1)", "Down", id="settings.down", priority=True),
-        Binding("left", "turn(-1)", "Previous", id="choice.previous", priority=True),
-        Binding("right,space", "turn(1)", "Next", id="choice.next", priority=True),
+        Binding("left", "step(-1)", "Previous", id="choice.previous", priority=True),
+        Binding("right,space", "step(1)", "Next", id="choice.next", priority=True),
         Binding("delete,backspace", "reset", "Reset", id="settings.reset", priority=True),
         Binding("e", "edit", "Edit config.toml", id="settings.edit", priority=True),
     ]
@@ -131,15 +131,15 @@ class SettingsScreen(Dialog[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer the actions that the setting under the cursor allows."""
-        if not self.list.options or action not in ("turn", "reset"):
+        if not self.list.options or action not in ("step", "reset"):
             return True
-        return bool(self.key.choices) if action == "turn" else self.key.name in self.now.choices
+        return bool(self.key.choices) if action == "step" else self.key.name in self.now.choices
 
     def action_move(self, direction: int) -> None:
         """Go to another key."""
         self.list.action_cursor_up() if direction < 0 else self.list.action_cursor_down()
 
-    def action_turn(self, direction: int) -> None:
+    def action_step(self, direction: int) -> None:
         """Choose the next of the listed values, if the key has such."""
         choices, now = self.key.choices, shown(self.now.in_force[self.key.name][0])
         current = choices.index(now) if now in choices else -direction
@@ -149,7 +149,7 @@ class SettingsScreen(Dialog[None]):
     def action_change(self) -> None:
         """Choose the next listed value, or open an entry for one."""
         if self.key.choices:
-            self.action_turn(1)
+            self.action_step(1)
             return
         key = self.key
 

@@ -99,7 +99,7 @@ def ask(
     if separately and (chat or tools is not None or not files):
         raise UsageError("--each goes with --file, and without --chat and --tools.")
     console, failures = EngineConsole(), list[str]()
-    with console.shown(starts=True):
+    with console.opened(starts_engine=True):
         from tui.shell import ask_inputs
         from tui.shell.ask_session import AskSession
 

@@ -99,7 +99,7 @@ def _piped() -> bytes:
 
 
 def question_of(prompt: str | None) -> str:
-    """Return the prompt with standard input, which is empty once a form was read from it."""
+    """Return the prompt with standard input, unless a form was already read from that."""
     parts = [prompt or "", text_of(_piped(), "Standard input")]
     return "\n\n".join(part for part in parts if part.strip())
 

@@ -32,7 +32,7 @@ limit_option = click.option(
 
 @contextmanager
 def opened_store(*, creates: bool = False) -> Iterator[Store]:
-    """Open the store; without a file it is in memory, unless `creates` creates one."""
+    """Open the store; without a file it is in memory, unless `creates`."""
     path = database_path()
     with closing(Store(path if creates or present(path) else None, announce)) as store:
         if store.warning:

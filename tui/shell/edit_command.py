@@ -67,7 +67,7 @@ def edit(
         raise UsageError("--force goes with --yes or --diff; here, y writes whatever it lost.")
     chosen = settings(options)
     console, passed = EngineConsole(), True
-    with console.shown(starts=True):
+    with console.opened(starts_engine=True):
         from tui.shell.edit_session import EditSession, rewrites
 
         by_file = rewrites(files, wish, writes=not prints)

@@ -56,7 +56,7 @@ class EngineConsole:
         self._has_warned = False  # that new connections have to wait
         self._loop = asyncio.Runner()
         self.engine = EngineProcess(protocol=protocol)
-        """The engine, for use in the event loop of `wait`."""
+        """The engine; its jobs run in the event loop of `wait`."""
         self._task: asyncio.Task[Any] | None = None
         self._stop_job: Callable[[], object] | None = None  # stops the current job
 
@@ -81,15 +81,15 @@ class EngineConsole:
         return self.console.status("looking for the models", refresh_per_second=rate)
 
     @contextmanager
-    def shown(self, starts: bool = False) -> Iterator[None]:
+    def opened(self, starts_engine: bool = False) -> Iterator[None]:
         """Show progress in this context, and close the engine at its end.
 
-        With `starts` the engine's process starts first: it takes longer than all imports.
+        With `starts_engine` the engine's process starts first: it takes longer than all imports.
         """
         try:
             with signal_handlers({signal.SIGINT: self._interrupt, signal.SIGTSTP: self._pause}):
                 self._loop.get_loop().set_exception_handler(self._report_error)
-                if starts:
+                if starts_engine:
                     self._loop.run(self.engine.start())
                 with self._status:
                     yield

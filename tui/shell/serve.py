@@ -94,7 +94,7 @@ def serve(
     chosen, address, token = settings(options), _address(host), _read_token(token_file)
     generated = None if token or is_local(address) else secrets.token_urlsafe(24)
     console = EngineConsole()
-    with _bind(address, port) as listening, console.shown():
+    with _bind(address, port) as listening, console.opened():
         setup, no_draft = chosen.setup(console.show_check)
         # Stored conversations are private: they must not be proposed to clients either.
         setup = replace(setup, recalls=False, snapshots=0, memory=MEMORY)

@@ -51,7 +51,7 @@ def plain(text: str, position: int, column: int = 0) -> Fragment:
 
 
 def untabbed(fragment: Fragment, column: int = 0) -> Fragment:
-    """Return text from a column on whose tabs reach to the next multiple of eight cells."""
+    """Return text with spaces for its tabs; its first character is in a column of its line."""
     content, shown = fragment.content, list[str]()
     for character in content.plain:
         shown.append(" " * (TAB - column % TAB) if character == "\t" else character)

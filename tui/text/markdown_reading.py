@@ -102,14 +102,14 @@ def _divided(block: Block, lines: Sequence[str]) -> Iterator[Block]:
         yield block
         return
     opening, line = "", block.first
-    for portion in (rest := portions(token.content)):
+    for portion in (code_portions := _portions(token.content)):
         before = line if not opening else line - 1  # where the line that opens it would be
-        after = before + 1 + portion.count("\n") if portion is not rest[-1] else block.last
+        after = before + 1 + portion.count("\n") if portion is not code_portions[-1] else block.last
         yield Block([replace(token, content=portion, map=[before, after])], line, after, opening)
         opening, line = lines[block.first].replace(PIPE, "|") + "\n", after
 
 
-def portions(code: str) -> list[str]:
+def _portions(code: str) -> list[str]:
     """Divide code at paragraphs; code that is appended changes only the last portion."""
     parts, begin, at, after_blank = list[str](), 0, 0, False
     for line in code.splitlines(keepends=True):

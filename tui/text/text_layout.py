@@ -104,11 +104,12 @@ class TextLayout:
         """Make the lines of the text's last line stable, except two: a word may still grow."""
         text, positions = line.content.plain, line.positions
         offsets = [0, *breaks(text, self.width)]
-        starts = [i for i in range(len(offsets) - 2, 0, -1) if _starts_word(text, offsets[i])]
-        done = starts[0] if starts else max(0, len(offsets) - 2) * (len(text) > MAX_WORD)
-        at = offsets[done]
-        if done and positions[at] > positions[at - 1] >= 0:
-            self.stable, self._start = self.stable + done, positions[at]
+        last = max(0, len(offsets) - 2)
+        word_starts = (i for i in range(last, 0, -1) if _starts_word(text, offsets[i]))
+        count = next(word_starts, last if len(text) > MAX_WORD else 0)
+        at = offsets[count]
+        if count and positions[at] > positions[at - 1] >= 0:
+            self.stable, self._start = self.stable + count, positions[at]
             self._column += sum(position >= 0 for position in positions[:at])
             while self._ghosts and self._ghosts[0][0] <= self._start:
                 self._ghosts.popleft()

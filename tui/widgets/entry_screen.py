@@ -24,7 +24,7 @@ from tui.widgets.dialog import Dialog
 _REGIONAL_INDICATORS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two are a flag
 
 
-def start_before(text: str, index: int) -> int:
+def _start_before(text: str, index: int) -> int:
     """Return the start of the grapheme before an index."""
     before = text[:index]
     flags = len(before) - len(before.rstrip(_REGIONAL_INDICATORS))
@@ -32,7 +32,7 @@ def start_before(text: str, index: int) -> int:
     return index - 2 if flags and not flags % 2 else spans[-1][0] if spans else index
 
 
-def end_after(text: str, index: int) -> int:
+def _end_after(text: str, index: int) -> int:
     """Return the end of the grapheme after an index."""
     spans, _ = split_graphemes(text[index:])
     is_flag = len(text[index : index + 2].strip(_REGIONAL_INDICATORS)) == 0
@@ -74,13 +74,13 @@ class TextEntry(TextArea):
     def get_cursor_left_location(self) -> Location:
         """Return the location one grapheme to the left."""
         row, column = self.cursor_location
-        to = start_before(self.document.get_line(row), column)
+        to = _start_before(self.document.get_line(row), column)
         return (row, to) if to < column else super().get_cursor_left_location()
 
     def get_cursor_right_location(self) -> Location:
         """Return the location one grapheme to the right."""
         row, column = self.cursor_location
-        to = end_after(self.document.get_line(row), column)
+        to = _end_after(self.document.get_line(row), column)
         return (row, to) if to > column else super().get_cursor_right_location()
 
 
@@ -108,15 +108,15 @@ class EntryLine(Input, inherit_bindings=False):
     def validate_selection(self, selection: Selection) -> Selection:
         """Return a selection whose cursor is not inside a grapheme."""
         start, end = super().validate_selection(selection)
-        at = start_before(self.value, end + 1) if end < len(self.value) else end
+        at = _start_before(self.value, end + 1) if end < len(self.value) else end
         if at < end:
-            end = at if end < self.selection.end else end_after(self.value, at)
+            end = at if end < self.selection.end else _end_after(self.value, at)
         return Selection(end if selection.is_empty else start, end)
 
     def delete(self, start: int, end: int) -> None:
         """Delete whole graphemes."""
         if start < end:
-            start, end = start_before(self.value, start + 1), end_after(self.value, end - 1)
+            start, end = _start_before(self.value, start + 1), _end_after(self.value, end - 1)
         super().delete(start, end)
 
 

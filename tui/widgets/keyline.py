@@ -69,7 +69,7 @@ class KeyLine(Footer):
             )
             for active in self.active_keys()
         ]
-        for key in keys:  # to bind it would style each key three times
+        for key in keys:  # binding it would style each key three times
             key.set_reactive(FooterKey.compact, self.compact)
         yield from fitting_keys(keys, self.size.width, 2 if self.compact else 3)
 

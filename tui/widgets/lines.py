@@ -83,12 +83,12 @@ MIN_NAME_CELLS = 8
 
 
 class Head(Widget):
-    """Name a turn on the left, with its legend on the right, or below where it does not fit."""
+    """Show a title on the left, and a legend on its right, or below where that does not fit."""
 
     DEFAULT_CSS = "Head { height: auto; color: $text-muted; }"
 
     line: reactive[Content] = reactive(Content(""))
-    """The author."""
+    """The title, such as the author of a turn."""
     details: reactive[str] = reactive("")
     """The time and the branch; a long name is cut to leave space for them."""
     legend: reactive[Content] = reactive(Content(""), layout=True)

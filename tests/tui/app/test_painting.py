@@ -91,7 +91,7 @@ def steps(rng: random.Random, count: int) -> list[Step]:
 async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
     async def do(terminal: Terminal) -> None:
         page, rng = terminal.page, random.Random(seed)
-        page.view.ask(question(9))
+        page.view.add_question(question(9))
         page.view.switch(ghosts=bool(seed % 2))
         answer = await page.stream()
         for step in steps(rng, 60):

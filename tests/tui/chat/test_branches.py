@@ -9,7 +9,7 @@ from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import characters
 from tui.chat.conversation.turn import Verb
 from tui.chat.inspector import Inspector
-from tui.chat.panel import EXPLAINED
+from tui.chat.panel import NO_FIGURES
 from tui.chat.status import line
 from tui.chat.token_page import TokenPage
 from tui.text.text_view import TextView
@@ -27,7 +27,7 @@ async def test_the_focus_stays_on_the_shown_branch(pair: Pair) -> None:
         verbs: tuple[Verb, ...] = ("older", "newer", "older")
         for verb in verbs:
             turn = chat.focused
-            chat.screen.turns.do(turn, verb)
+            chat.screen.turns.perform(turn, verb)
             focused = chat.focused  # before any other key can come
             assert focused is not turn
             assert focused.record == chat.path.leaf
@@ -35,7 +35,7 @@ async def test_the_focus_stays_on_the_shown_branch(pair: Pair) -> None:
             assert chat.screen.focused is focused
         chat.screen.open(None)
         for late in ("regenerate", "continue", "delete", "fork", "edit", "inspect"):
-            chat.screen.turns.do(turn, late)
+            chat.screen.turns.perform(turn, late)
             await chat.pilot.pause()
         assert (chat.texts, chat.prompt.text) == ([], "")
         assert chat.app.screen is chat.screen
@@ -47,19 +47,19 @@ async def test_the_figures_are_of_the_shown_answer(pair: Pair) -> None:
         await chat.act("r")
         panel, status = chat.screen.panel, chat.screen.status
         assert "Tokens per second" in chat.text
-        chat.screen.turns.do(chat.screen.conversation.turns[-1], "older")
+        chat.screen.turns.perform(chat.screen.conversation.turns[-1], "older")
         await chat.pilot.pause()
-        assert EXPLAINED in chat.text
+        assert NO_FIGURES in chat.text
         assert (panel.last, status.state.last) == (None, None)
         await chat.ask("And then?")
-        assert EXPLAINED not in chat.text
+        assert NO_FIGURES not in chat.text
         chat.engine._hold = Prefilled, len(chat.engine.received(Prefilled)) + 1
         chat.engine.go_on.clear()
         await chat.send("And then?")
         await chat.held()
-        assert EXPLAINED in chat.text
+        assert NO_FIGURES in chat.text
         await chat.end()
-        assert EXPLAINED not in chat.text
+        assert NO_FIGURES not in chat.text
 
 
 async def test_the_status_is_never_ready_between_enter_and_the_answer(pair: Pair) -> None:

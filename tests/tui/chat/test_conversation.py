@@ -131,7 +131,7 @@ async def test_very_many_turns_on_the_screen_are_taken_away_again() -> None:
             page.view._older.mount_older()
         page.view.anchor()
         await page.settle()
-        page.view.ask(question(999, "next"))
+        page.view.add_question(question(999, "next"))
         await page.settle()
         assert len(page.view.turns) < MAX_SHOWN
         assert page.view.turns[-1].text == "next"
@@ -167,7 +167,7 @@ async def test_the_oldest_turns_are_mounted_without_those_in_between() -> None:
         numbers = [int(turn.text.split()[1]) for turn in page.view.turns]
         assert numbers == [*range(numbers[0], 81)]
         await page.press("home")
-        page.view.ask(question(999, "next"))
+        page.view.add_question(question(999, "next"))
         await page.settle()
         assert page.view.turns[-1].text == "next"
         assert len(page.view.turns) <= MAX_SHOWN
@@ -253,7 +253,7 @@ def top_paragraph(page: Shown) -> str:
 
 async def test_the_reader_stays_at_the_passage_whatever_happens_to_the_answer() -> None:
     async with open_page(size=(100, 30)) as page:
-        page.view.ask(question(9))
+        page.view.add_question(question(9))
         texts = [f"paragraph **{n}** " * 12 for n in range(60)]
         lines = [Step((token(f"{text}\n\n"),), (ghost("no "),)) for text in texts]
         streaming = await page.stream(*lines[:40])
@@ -293,7 +293,7 @@ async def test_another_branch_leaves_the_turns_before_it_in_place() -> None:
 async def test_attachments_are_listed_and_long_pastes_shortened() -> None:
     async with open_page() as page:
         files = (Attachment("no[te]s.md", "x" * 12_345), Attachment("b\x1b.txt", "é"))
-        page.view.ask(replace(question(9, "a" * (SHOWN * 10)), attachments=files))
+        page.view.add_question(replace(question(9, "a" * (SHOWN * 10)), attachments=files))
         await page.settle()
         assert "@no[te]s.md · 12.3 kB" in page.text
         assert "@b␛.txt · 2 B" in page.text

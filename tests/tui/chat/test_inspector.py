@@ -60,7 +60,7 @@ class Host(App[None]):
 
     def __init__(self, trace: Trace, title: str = "Merge two lists") -> None:
         super().__init__()
-        self.inspector = Inspector(trace, title)
+        self.inspector = Inspector(trace, title, False, ())
 
     def on_mount(self) -> None:
         self.push_screen(self.inspector)

@@ -13,7 +13,7 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.events import Decoded, Event, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
-from tui.chat.panel import EXPLAINED, FiguresPanel
+from tui.chat.panel import NO_FIGURES, FiguresPanel
 from tui.formatting import bar, shares, sparkline
 from tui.outlook import DOING
 from tui.widgets.lines import paragraph
@@ -64,7 +64,7 @@ def decoded(stats: Stats = FAST, forecast: Forecast = MEASURED) -> Decoded:
 
 async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) -> None:
     async with open_panel() as panel:
-        assert EXPLAINED in panel_text(panel)
+        assert NO_FIGURES in panel_text(panel)
         nothing = "\x1b[31m is not a draft."
         panel.no_draft = nothing
         panel.ready(recorded.ready(answer))
@@ -79,7 +79,7 @@ async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) ->
         assert last.forecast is not None
         assert DOING[last.forecast.reason] in " ".join(text.split())
         panel.clear()
-        assert EXPLAINED in panel_text(panel)
+        assert NO_FIGURES in panel_text(panel)
 
 
 def test_positions_are_aligned_in_the_panel() -> None:

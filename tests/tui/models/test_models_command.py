@@ -20,7 +20,7 @@ from tests.models.files import conftest
 from tests.models.files.wheels import build_parts
 from tests.tui.shell.program import invoke
 from tui.models.command import models
-from tui.models.facts import lines_fetchable
+from tui.models.facts import downloadable_lines
 from tui.models.inventory import ModelInventory
 from tui.shell.doctor_command import checkup
 
@@ -63,7 +63,7 @@ def test_models_to_fetch_are_listed_by_memory_with_draft_and_sign(here, monkeypa
     assert max(map(len, lines[lines.index(titles[0]) :])) <= 80
     assert "* Was run before" in "".join(lines)
     monkeypatch.setattr("tui.models.facts.find", lambda entry: entry.tested)
-    shown = "".join(lines_fetchable(ModelInventory(Settings())))
+    shown = "".join(downloadable_lines(ModelInventory(Settings())))
     assert "*" not in shown  # a sign is explained where it is shown
 
 

@@ -98,7 +98,7 @@ class Conversation(VerticalScroll):
             self.welcome()
         self.anchor()
 
-    def ask(self, record: StoredMessage) -> UserTurn:
+    def add_question(self, record: StoredMessage) -> UserTurn:
         """Add a question of the user's, and scroll to it."""
         self.question_count += 1
         self.query_children(Welcome).remove()
@@ -112,7 +112,7 @@ class Conversation(VerticalScroll):
         """Add an empty answer, or a tool call."""
         self.mount(self._turn_of(record))
 
-    def drop(self, turn: Turn) -> None:
+    def remove_turn(self, turn: Turn) -> None:
         """Remove a turn, and the notes on it, which stand below it."""
         below = self.children[self.children.index(turn) + 1 :]
         notes = takewhile(lambda child: isinstance(child, Note), below)
@@ -129,7 +129,7 @@ class Conversation(VerticalScroll):
     def suggest(self, key: str) -> None:
         """Choose among the suggestions with a key that the prompt does not use."""
         for welcome in self.query_children(Welcome):
-            welcome.press(key)
+            welcome.use_key(key)
 
     def switch(self, **switches: bool) -> None:
         """Show or hide `colours`, `ghosts` and `thoughts` in all answers, where that changes."""
@@ -154,7 +154,7 @@ class Conversation(VerticalScroll):
     def watch_scroll_y(self, old: float, new: float) -> None:
         """Remember the position; mount older turns near the top."""
         super().watch_scroll_y(old, new)
-        if not self.reader.returning:
+        if not self.reader.is_restoring:
             self.reader.remember()
             self._older.scrolled(new < old)
         self._hide_hint()

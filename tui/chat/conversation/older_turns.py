@@ -13,8 +13,8 @@ from tui.chat.conversation.turn import Turn, turns_in
 PAGE = 20
 """Turns that are mounted together."""
 MAX_SHOWN, KEPT = 24, 10
-"""Turns on the screen above which the oldest are unmounted when one is added, and those that stay:
-each makes every layout take longer.
+"""Each turn on the screen makes every layout take longer: when a question is added to more than
+`MAX_SHOWN` turns, all but the newest `KEPT` are unmounted.
 """
 NEAR = 2
 """Lines from the top at which older turns are mounted."""
@@ -27,7 +27,7 @@ class OlderTurns:
     def __init__(self, view: VerticalScroll, turn_of: Callable[[StoredMessage], Turn]) -> None:
         self._view, self._turn_of = view, turn_of
         self._records: list[StoredMessage] = []
-        self._growing = False  # older turns are mounted and not yet laid out
+        self._awaits_layout = False  # older turns are mounted and not yet laid out
         self._gap = Static(GAP, markup=False)
         self.above = range(0)
         """The records that are mounted above the gap, where the reader has gone, by index."""
@@ -45,10 +45,10 @@ class OlderTurns:
         before, count = [record.id for record in self._records], 0
         start = len(before)
         self._records = [record for record in records if record.role != "system"]
-        self.above, self._growing = range(0), False
+        self.above, self._awaits_layout = range(0), False
         if [record.id for record in self._records[:start]] == before:
             for turn, record in zip(turns_in(self._view), self._records[start:], strict=False):
-                if turn.busy or not _same(turn.record, record):
+                if turn.busy or not _looks_same(turn.record, record):
                     break
                 turn.record = record
                 count += 1
@@ -58,19 +58,19 @@ class OlderTurns:
         self._pop(start)
         return count, new
 
-    def scrolled(self, up: bool) -> None:
+    def scrolled(self, is_upwards: bool) -> None:
         """Mount more turns after a scroll event that has come near the top or the gap."""
-        view, is_near_top = self._view, up and self._view.scroll_y <= NEAR
+        view, is_near_top = self._view, is_upwards and self._view.scroll_y <= NEAR
         bottom = view.scroll_y + view.scrollable_content_region.height
         sees_gap = self.above and view.scroll_y <= self._gap.virtual_region.y < bottom
-        if not self._growing and (is_near_top or sees_gap):
-            self._growing = True
+        if not self._awaits_layout and (is_near_top or sees_gap):
+            self._awaits_layout = True
             mount = self.mount_older if is_near_top else self.mount_below
-            view.call_next(self._stop_and, mount)  # an animation must not stop itself
+            view.call_next(self._mount_once_still, mount)  # an animation must not stop itself
 
     def laid_out(self) -> None:
         """Note that the turns that were mounted are laid out."""
-        self._growing = False
+        self._awaits_layout = False
 
     def fill(self) -> None:
         """Mount older turns after a layout until the view can be scrolled."""
@@ -111,7 +111,7 @@ class OlderTurns:
         return next((i for i, record in enumerate(self._records) if record.id == message), -1)
 
     def mount_below(self) -> bool:
-        """Mount a page of turns above the gap, which closes after the last; return whether."""
+        """Mount a page of turns above the gap, if there is one; return whether there was."""
         above = self.above
         if above:
             self._mount(self._records[above.stop : above.stop + PAGE], self._gap)
@@ -146,12 +146,12 @@ class OlderTurns:
         if count:
             self._unmount_above(turns[count])
 
-    def _stop_and(self, mount: Callable[[], bool]) -> None:
+    def _mount_once_still(self, mount: Callable[[], bool]) -> None:
         self._view.app.animator.force_stop_animation(self._view, "scroll_y")
-        self._growing = mount()
+        self._awaits_layout = mount()
 
 
-def _same(one: StoredMessage, other: StoredMessage) -> bool:
+def _looks_same(one: StoredMessage, other: StoredMessage) -> bool:
     """Return whether two records are shown the same, except for their branches."""
     parts = attrgetter("id", "content", "thought", "state")
     return bool(parts(one) == parts(other))

@@ -21,8 +21,8 @@ class Reader:
         self._view, self._older = view, older
         self._top: tuple[Widget, int] | None = None  # the widget at the top, its lines above that
         self._position: int | None = None  # in its text, of the line at the top
-        self._goal: tuple[Turn, Callable[[], None]] | None = None  # not laid out yet; what follows
-        self.returning = False
+        self._awaited: tuple[Turn, Callable[[], None]] | None = None  # a new turn; what follows
+        self.is_restoring = False
         """Whether `restore` is scrolling."""
 
     def remember(self) -> None:
@@ -50,10 +50,10 @@ class Reader:
             lines = widget.line_at(self._position)
         y = _offset(widget, self._view) + lines
         if widget.size and abs(y - self._view.scroll_y) >= 1:
-            self.returning = True
+            self.is_restoring = True
             self._view.app.animator.force_stop_animation(self._view, "scroll_y")
             self._go(y)
-            self.returning = False
+            self.is_restoring = False
 
     def find(self, message: int, words: Sequence[str] = ()) -> None:
         """Focus a message anywhere in the conversation, and mark some words in it."""
@@ -68,19 +68,19 @@ class Reader:
             self.find(message, words)
 
     def _once_laid_out(self, turn: Turn, action: Callable[[], None]) -> None:
-        """Do something now, or after the first layout that a new turn is part of.
+        """Carry out an action now, or after the first layout that a new turn is part of.
 
         `call_after_refresh` is too early where messages wait in queues: it precedes that layout.
         """
-        self._goal = turn, action
+        self._awaited = turn, action
         if turn.is_mounted and turn.virtual_region:
             self.laid_out()
 
     def laid_out(self) -> None:
-        """Do what a new turn was waited for, once a layout has placed all of it."""
-        if self._goal is not None and self._goal[0].is_mounted:
-            self._view.call_next(self._goal[1])
-            self._goal = None
+        """Carry out the action that waits for a new turn, once a layout has placed all of it."""
+        if self._awaited is not None and self._awaited[0].is_mounted:
+            self._view.call_next(self._awaited[1])
+            self._awaited = None
 
     def _show(self, turn: Turn, words: Sequence[str]) -> None:
         """Scroll to a turn, and to the first of some words, which are marked."""
@@ -129,7 +129,7 @@ class Reader:
         if direction < 0:
             self._once_laid_out(turn, partial(self.reveal, turn, 1))
         else:
-            self._goal = None
+            self._awaited = None
             self._view.call_after_refresh(self._view.anchor)
         return True
 

@@ -134,7 +134,7 @@ class Welcome(Vertical):
         """Hide the introduction where the suggestions would not fit below it; F1 shows it, too."""
         self.set_class(bool(self._lines) and self.size.height < HEIGHT, "-short")
 
-    def press(self, key: str) -> None:
+    def use_key(self, key: str) -> None:
         """Handle a key that the prompt does not use."""
         if self._lines and key == "enter":
             self._lines[self._chosen].on_click()

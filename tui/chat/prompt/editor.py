@@ -122,7 +122,7 @@ class Editor(TextEntry, inherit_bindings=False):
 
     async def _on_key(self, event: events.Key) -> None:
         # Not bindings: Textual runs those later, after text that was typed or pasted since.
-        if self.picker.press(event.key):
+        if self.picker.use_key(event.key):
             pass
         elif event.key == "enter":
             self.send()

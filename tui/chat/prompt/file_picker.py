@@ -21,7 +21,7 @@ from models.files.places import expanded
 from tui.chat.prompt.file_search import FuzzyMatch, files_below, is_begun, is_path, matching
 from tui.safe import one_line, safe
 
-SHOWN = 50
+MAX_LISTED = 50
 """Files offered at a time."""
 
 
@@ -91,7 +91,7 @@ class Picker(OptionList):
         if not before or before[-1].isspace():
             self._open((row, column - 1))
 
-    def press(self, key: str) -> bool:
+    def use_key(self, key: str) -> bool:
         """Handle a key while it is open; return whether it was used."""
         if self._at is None:
             return False
@@ -179,7 +179,7 @@ class Picker(OptionList):
         with self._search_lock:
             if self._files_below is None:
                 self._files_below = files_below(Path())
-        files = matching(typed, self._files_below, SHOWN)
+        files = matching(typed, self._files_below, MAX_LISTED)
         return (*([FuzzyMatch(name)] if is_folder else []), *files)
 
 

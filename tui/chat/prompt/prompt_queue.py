@@ -20,7 +20,7 @@ class PromptQueue(Widget):
 
     prompts: reactive[tuple[Unsent, ...]] = reactive[tuple[Unsent, ...]]((), layout=True)
     paused: reactive[bool] = reactive(True)
-    """Whether no answer is under way at whose end the next prompt is sent."""
+    """Whether the next prompt waits for Enter, because no answer is under way."""
 
     def watch_prompts(self) -> None:
         """Hide the queue while it is empty."""
