@@ -84,10 +84,7 @@ class ChatController:
     # What the user does
 
     def submit(self, unsent: Unsent | None) -> None:
-        """Have a prompt answered, or queue it while another answer is under way.
-
-        None stands for the next one in the queue.
-        """
+        """Answer a prompt, or queue it during another answer; None is the next one in the queue."""
         if unsent is None:
             self.unsent.submit_next()
         else:

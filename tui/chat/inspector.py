@@ -12,13 +12,13 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from assistant.events import RejectedToken, Trace
+from assistant.events import Origin, RejectedToken, Trace
 from assistant.session.citing import copied_from
 from assistant.store.values import Attachment
 from tui.chat.token_facts import InspectedToken, entries, facts
 from tui.chat.token_page import TokenPage
 from tui.safe import one_line, safe
-from tui.text.token_styles import USUAL_KINDS, kind, legend, styles
+from tui.text.token_styles import kind, legend, styles
 from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Head, Lines
 
@@ -68,7 +68,7 @@ class Inspector(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the tokens and the facts."""
-        kinds = {*USUAL_KINDS, *(kind(entry.item) for entry in self._entries)}
+        kinds = {*Origin, *(kind(entry.item) for entry in self._entries)}
         self._head.legend = legend(styles(self.app.no_color), kinds)
         yield self._head
         if self._entries:

@@ -66,7 +66,7 @@ class ModelEntry:
         return all(word in known.lower() for word in text.lower().split())
 
 
-def _role(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str, str]:
+def _role_in_words(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str, str]:
     """Return the present or possible role of a file, and its style."""
     if now:
         return f"● {'answers' if now == 'target' else 'guesses'} now", "bold $text-accent"
@@ -142,7 +142,7 @@ class ModelInventory:
     def entry(self, model: ModelFile, verdict: DraftVerdict | None = None) -> ModelEntry:
         """Return the entry of a file."""
         now = self._role(model)
-        role = _role(model, now, verdict)
+        role = _role_in_words(model, now, verdict)
         fit, expected = self.fit(model), self.expect(model)
         return ModelEntry(model, model.store, *role, fit, verdict, now, expected)
 

@@ -35,12 +35,7 @@ INTERRUPTED = 130
 @constrained
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, and show nothing.")
 @shared
-def race(
-    prompt: str | None,
-    spec: str,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def race(prompt: str | None, spec: str, as_json: bool, **options: Any) -> None:
     """Answer PROMPT in several lanes and compare their speed.
 
     The lanes take turns, so each computes for the same time. On a terminal the race is shown live,

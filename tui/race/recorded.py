@@ -86,8 +86,8 @@ class RecordedLane:
     def notices(self) -> list[str]:
         """Its failure and its warnings, as sentences."""
         inner = (lane_event.event for lane_event in self.lane_events)
-        notices = [event.text for event in inner if isinstance(event, events.Warned)]
-        return [self.error, *notices] if self.error else notices
+        warnings = [event.text for event in inner if isinstance(event, events.Warned)]
+        return [self.error, *warnings] if self.error else warnings
 
 
 class RecordedRace:

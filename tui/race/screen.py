@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from assistant.events import Event, Failed, RaceOver, RaceReady
+from assistant.events import Event, Failed, Origin, RaceOver, RaceReady
 from assistant.request import Race
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
@@ -24,7 +24,7 @@ from tui.race.lane_view import LaneView, Scoreboard
 from tui.race.recorded import RecordedLane, RecordedRace, beats_first, turns_sentence, verdict
 from tui.safe import safe
 from tui.text.text_view import TextView
-from tui.text.token_styles import USUAL_KINDS, legend, styles
+from tui.text.token_styles import legend, styles
 from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Head
 
@@ -119,8 +119,7 @@ class RaceScreen(ClosedOnce[None]):
     def on_resize(self) -> None:
         """Put the lanes side by side if they fit, or if the screen is too low to stack them."""
         count, width = len(self.views), self.size.width - 2
-        divisors = [n for n in range(1, count + 1) if count % n == 0]
-        fitting = (n for n in divisors if width // n >= MIN_LANE_WIDTH)
+        fitting = (n for n in range(1, count + 1) if not count % n and width >= n * MIN_LANE_WIDTH)
         is_low = self.size.height < MIN_STACKING_HEIGHT
         self.lanes.styles.grid_size_columns = count if is_low else max(fitting, default=1)
 
@@ -226,7 +225,7 @@ class RaceScreen(ClosedOnce[None]):
     @on(TextView.KindsChanged)
     def _update_legend(self) -> None:
         """Explain the styles of the tokens that the lanes show, and those that are usual."""
-        kinds = {*USUAL_KINDS}.union(*(view.tokens.kinds for view in self.views))
+        kinds = {*Origin}.union(*(view.tokens.kinds for view in self.views))
         self.head.legend = legend(styles(self.app.no_color), kinds)
 
 

@@ -74,9 +74,7 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
     if ctx.invoked_subcommand is not None:
         typed, source = click.core.ParameterSource.COMMANDLINE, ctx.get_parameter_source
         given = {name: value for name, value in ctx.params.items() if source(name) is typed}
-        ctx.default_map = {
-            ctx.invoked_subcommand: given
-        }  # options typed before a command apply to it
+        ctx.default_map = {ctx.invoked_subcommand: given}  # they apply to the command, too
         return
     if inline:
         if not are_terminals(sys.stdin, sys.stdout):

@@ -16,7 +16,6 @@ GHOST: Kind = "ghost"
 OTHER: Kind = "other"  # the style of other draft sources
 THOUGHT: Kind = "thought"
 """Reasoning text that the target sampled itself, with its markers."""
-USUAL_KINDS: tuple[Kind, ...] = tuple(Origin)
 
 _KINDS: Mapping[Kind, tuple[str, str, str]] = {
     Origin.DRAFT: ("right guess", "on $success-muted", "underline"),
@@ -51,7 +50,7 @@ def styles(no_color: bool) -> Styles:
     return PLAIN if no_color else COLOURED
 
 
-def legend(styles: Styles, kinds: Iterable[Kind] = USUAL_KINDS) -> Content:
+def legend(styles: Styles, kinds: Iterable[Kind]) -> Content:
     """Return one line with the names of kinds in their styles, always in the same order."""
     wanted = set(kinds)
     shown = [Content.styled(NAMES[kind], styles[kind]) for kind in NAMES if kind in wanted]

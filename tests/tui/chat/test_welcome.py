@@ -136,7 +136,6 @@ async def test_the_gain_of_guessing_is_shown_in_one_place(pair: Pair) -> None:
 
 async def test_keys_from_before_the_start_are_replayed(pair: Pair) -> None:
     async with open_chat(*pair) as chat:
-        keys = ("h", "h"), ("i", "i"), ("ctrl+j", "\n")
-        chat.app._buffered = [events.Key(*key) for key in keys]
+        chat.app._buffered = [events.Key(*key) for key in ("hh", "ii", ("ctrl+j", "\n"))]
         await chat.app._release_first_keys()
         await chat.until(lambda: chat.texts[:1] == ["hi"])

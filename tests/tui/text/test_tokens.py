@@ -52,7 +52,10 @@ def test_every_look_differs_from_the_others_with_colour_and_without() -> None:
 
 def test_legend_lists_what_applies_and_nothing_else() -> None:
     assert legend(COLOURED, {GHOST, "draft"}).plain == "right guess · wrong guess"
-    assert legend(COLOURED).plain == "right guess · correction · not guessed"
+    assert (
+        legend(COLOURED, {"draft", "residual", "target"}).plain
+        == "right guess · correction · not guessed"
+    )
     assert legend(COLOURED, ()).plain == ""
 
 
