@@ -6,7 +6,7 @@ import pytest
 from textual.app import App, ComposeResult
 from textual.content import Content
 
-from assistant.events import Step
+from assistant.events import Origin, Step
 from tests.tui.chat.turns import (
     RESIDUAL,
     TARGET,
@@ -52,10 +52,7 @@ def test_every_look_differs_from_the_others_with_colour_and_without() -> None:
 
 def test_legend_lists_what_applies_and_nothing_else() -> None:
     assert legend(COLOURED, {GHOST, "draft"}).plain == "right guess · wrong guess"
-    assert (
-        legend(COLOURED, {"draft", "residual", "target"}).plain
-        == "right guess · correction · not guessed"
-    )
+    assert legend(COLOURED, Origin).plain == "right guess · correction · not guessed"
     assert legend(COLOURED, ()).plain == ""
 
 
