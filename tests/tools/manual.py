@@ -71,7 +71,7 @@ def page(names: tuple[str, ...], command: click.Command, depth: int = 1) -> str:
     if records := options(names, command):
         lines += table("option", [(f"`{name}`", escaped(text)) for name, text in records])
     if names and any(parameter.name in SHARED for parameter in command.params):
-        lines += ["And [the options that all share](specchat.md).", ""]
+        lines += ["And [the options that all commands share](specchat.md).", ""]
     if command is specchat:
         lines += [f"- [{name}]({name}.md): {text}" for name, (_, text) in COMMANDS.items()]
         lines += ["", *table("exit code", EXIT)]

@@ -69,26 +69,26 @@ def ask(
     PROMPT, standard input and files are joined into one question. The answer goes to standard
     output, everything else to standard error. Ctrl-C stops it and keeps the text so far.
 
-    Long files that do not fit into the context, or would together take longer to read than
-    about_seconds, are asked by their passages instead, which a line on standard error says.
-    SPECCHAT_ABOUT_SECONDS=600 has all of them read that fit.
+    Of long files that do not fit into the context, or would together take longer to read than
+    about_seconds, only passages are read, and a line on standard error says so. With
+    SPECCHAT_ABOUT_SECONDS=600 all files that fit are read whole.
 
-    With --each the same is asked about every --file, and the model is loaded only once. Above each
-    answer stands the name of its file; --json prints a line for each. A file without an answer does
-    not stop the others.
+    With --each the question is asked about every --file alone, and the model is loaded only once.
+    Each answer has the name of its file above it; --json prints a line for each. A file without an
+    answer does not stop the others.
 
     Without --chat nothing is kept, and the answer does not see any earlier conversation.
 
     With --about the passages of a folder that fit the question stand before it. The answer cites
     them, as in [1], and the files and lines of those that it cites follow on standard error. The
-    folder is read first, which takes a while for a large one, and is short after that.
+    folder is read first, which may take a while; later, only what has changed is read.
 
     With --schema, --regex or --grammar the answer has that form, whatever the model would say, and
     what the form leaves no choice about comes quickly. If the answer ends before the form is
     complete, by --max-tokens or --stop, that is an error: exit code 3.
 
     With --tools the model may ask for calls, and continues with what they return. Each call is
-    printed on standard error first and asked about on the terminal. With --yes, or without a
+    printed on standard error, and on a terminal you are asked about it. With --yes, or without a
     terminal, those that only read are run, and others are refused. "files" are built-in tools,
     which read, list and search the folders of --folder or of config.toml.
     """
@@ -123,4 +123,6 @@ def ask(
                 if console.interrupted:
                     sys.exit(130)
     if failures:
-        raise ModelError("\n".join([f"{len(failures)} of {len(files)} files:", *failures]))
+        raise ModelError(
+            "\n".join([f"No answer for {len(failures)} of {len(files)} files:", *failures])
+        )

@@ -17,10 +17,10 @@ EXAMPLE = 'specchat edit FILE "add type hints"'
 
 @click.command()
 @click.argument("arguments", nargs=-1, type=click.Path(), metavar='FILE... "WHAT TO CHANGE"')
-@click.option("--yes", is_flag=True, help="Write without asking what is whole and lost nothing.")
-@click.option("--force", "forces", is_flag=True, help="With --yes or --diff: whatever it lost.")
+@click.option("--yes", is_flag=True, help="Write without asking, unless something was lost.")
+@click.option("--force", "forces", is_flag=True, help="With --yes or --diff: accept any version.")
 @click.option("--diff", "prints", is_flag=True, help="Print a patch, and write nothing.")
-@click.option("--check", metavar="COMMAND", help="Run this afterwards; if it fails, go back.")
+@click.option("--check", metavar="COMMAND", help="Run this command afterwards; if it fails, undo.")
 @click.option("--undo", is_flag=True, help="Bring back the files as they were before.")
 @shared
 def edit(
@@ -35,17 +35,17 @@ def edit(
     """Rewrite files, and see what changes while it is written.
 
     Then y writes the file, n leaves it, e opens it in your editor first. A file is replaced in one
-    step, and only if nobody has changed it meanwhile. What it was before is kept: --undo brings it
-    back, and once more goes forward again.
+    step, and only if nobody has changed it meanwhile. The version before is kept: --undo brings it
+    back, and a second --undo goes forward again.
 
-    FILE:10-40 or FILE:name rewrites only these lines, or the function or class of that name, with
-    what surrounds it to read. That serves files, too, that are too long to be rewritten whole.
-    Several parts of a file are rewritten from the last to the first, with one decision each.
+    FILE:10-40 or FILE:name rewrites only these lines, or the function or class of that name; the
+    model also reads what surrounds them. Use it for files that are too long to be rewritten whole.
+    Several parts of a file are rewritten from the last to the first, and you decide about each.
     FILE - reads standard input, and the new version goes to standard output.
 
-    A new version that was cut, stopped, or leaves lines out is called a fragment. One that no
-    longer parses, uses names that nothing defines, or has lost functions, classes or imports that
-    the request does not name, says so. --yes writes neither, exit code 3, unless --force insists.
+    A new version that was cut, stopped, or leaves lines out is called a fragment. You are warned if
+    one no longer parses, uses names that nothing defines, or has lost functions, classes or imports
+    that the request does not name. --yes writes neither (exit code 3), unless you add --force.
     """
     if undo:
         _undo(arguments, prints)
@@ -64,7 +64,7 @@ def edit(
         raise UsageError("--check goes with neither --diff nor standard input.")
     interactive = not (yes or prints or files == ["-"])
     if forces and interactive:
-        raise UsageError("--force goes with --yes or --diff; here, y writes whatever it lost.")
+        raise UsageError("--force goes with --yes or --diff. Without these, y writes any version.")
     chosen = settings(options)
     console, passed = EngineConsole(), True
     with console.opened(starts_engine=True):
@@ -108,7 +108,7 @@ def _undo(files: tuple[str, ...], prints: bool) -> None:
                 put(kept_versions.undo_patch(path))
             else:
                 kept_versions.undo(path)
-                click.echo(f"All of {safe(str(path))} is as before its last change.", err=True)
+                click.echo(f"{safe(str(path))} is as it was before its last change.", err=True)
         except (UsageError, StorageError) as error:  # the other files are brought back
             errors.append(error)
     if errors:

@@ -73,8 +73,8 @@ class AnswerPrinter:
 
 
 REMEDIES = {
-    Stop.LENGTH: "give it more room with --max-tokens, or the form a limit of its own",
-    Stop.CONTEXT: "give it more room with --ctx, or the form a limit of its own",
+    Stop.LENGTH: "raise --max-tokens, or limit the length in the form",
+    Stop.CONTEXT: "raise --ctx, or limit the length in the form",
     Stop.STOP_STRING: "leave out --stop",
 }
 """What to do when an answer ended before its form was complete, by stop reason."""

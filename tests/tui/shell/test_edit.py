@@ -293,7 +293,7 @@ def test_parts_of_a_file_are_rewritten_from_below_and_decided_each_on_its_own(ed
     assert Path("file.txt").read_text() == PARTS
     done = edit("--undo", "none.txt", *named[:2], code=1)  # it is one file, and brought back once
     assert str(done.exception).startswith("none.txt cannot be read")
-    assert done.stderr == "All of file.txt is as before its last change.\n"
+    assert done.stderr == "file.txt is as it was before its last change.\n"
     assert Path("file.txt").read_text() == OLD
     edit(*named, answers=["nine", "two\n2"], keys="ny")
     assert Path("file.txt").read_text() == PARTS.replace("nine\n", "line 9\n")
