@@ -10,7 +10,7 @@ from assistant.lab.bench import plan
 from assistant.request import Sampling
 from assistant.settings.settings import Settings
 from assistant.system import System
-from tui.shell import options as shell_options
+from tui.shell import options as shell
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 SPEC = (
@@ -32,27 +32,23 @@ def bench(context: click.Context) -> None:
     context.default_map = {str(context.invoked_subcommand): context.default_map}
 
 
-def measuring_command(command: shell_options.Command) -> shell_options.Command:
+def measuring_command(command: shell.Command) -> shell.Command:
     """Register a command of the group, with the shared options."""
+    count = shell.NumberParameter(1)
     for option in (
-        shell_options.shared,
+        shell.shared,
         click.option("--markdown", is_flag=True, help="Print the tables as Markdown."),
         click.option("--json", "json_file", type=FILE, help="Write all figures as JSON."),
-        click.option(
-            "--per-kind",
-            type=shell_options.NumberParameter(1),
-            metavar="N",
-            help="Ask N of each kind only.",
-        ),
+        click.option("--per-kind", type=count, metavar="N", help="Ask N of each kind only."),
     ):
         command = option(command)
     bench.command()(command)
     return command
 
 
-def comparing_command(command: shell_options.Command) -> shell_options.Command:
+def comparing_command(command: shell.Command) -> shell.Command:
     """Register a command that asks the questions in a file, or its own."""
-    count = shell_options.NumberParameter(1, 100)
+    count = shell.NumberParameter(1, 100)
     repeats = click.option("--repeats", type=count, default=1, help="Ask everything N times.")
     file = click.argument("file", required=False, type=FILE)
     return measuring_command(repeats(file(command)))
@@ -87,7 +83,7 @@ def prompts(file: Path | None, spec: str, **options: Any) -> None:
     conversations is asked). Without it, specchat's own prompts are asked: code, chat, summaries,
     questions, maths, translation and editing.
     """
-    settings, systems = shell_options.settings(options), plan.systems(spec)
+    settings, systems = shell.settings(options), plan.systems(spec)
     questions = plan.questions_of(file) if file else plan.bundled("tasks")
     compare(settings, systems, questions, settings.sampling, options)
 
@@ -100,7 +96,7 @@ def infill(file: Path | None, spec: str, **options: Any) -> None:
     FILE has JSON lines in the format of HumanEval-Infilling. Without it, gaps in specchat's own
     files of six languages are filled. The answer is the likeliest text, of 24 tokens at most.
     """
-    settings, systems = shell_options.settings(options), plan.systems(spec)
+    settings, systems = shell.settings(options), plan.systems(spec)
     gaps = plan.questions_of(file) if file else plan.bundled("gaps")
     middles = {gap.name: gap.reference for gap in gaps if gap.suffix is not None and gap.reference}
     if len(middles) < len(gaps):
@@ -122,7 +118,7 @@ def sweep(file: Path | None, lookaheads: str, **options: Any) -> None:
     That is figure 1 of Chen et al. 2023, for a code and a summarisation task, or for the prompts in
     FILE. Proposals are the draft model's; --source names another source.
     """
-    settings = shell_options.settings(options)
+    settings = shell.settings(options)
     systems = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
     own = [question for question in plan.bundled("tasks") if question.kind in ("code", "summary")]
     questions = plan.questions_of(file) if file else own
@@ -155,8 +151,7 @@ def paper(
     from assistant.lab.bench.reports import tables
     from tui.lab.bench_session import installed_quantisations, measure
 
-    # With a seed, draft and target draw the same numbers, which is not the papers' SpS.
-    settings = shell_options.settings(options | {"seed": None})
+    settings = shell.settings(options | {"seed": None})  # the draws of a seed are not the papers'
     texts = plan.questions_of(summaries) if summaries else plan.bundled("summaries")
     references = {text.name: text.reference for text in texts if text.reference}
     if not references:
