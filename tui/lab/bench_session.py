@@ -124,8 +124,8 @@ def _measure_all(
 
 def _trial(question: BenchItem, system: System, setup: EngineArgs, settings: Settings) -> Trial:
     text, suffix = question.question.text, question.question.suffix
-    has_system = settings.system and suffix is None
-    system_message = (Message("system", settings.system),) if has_system else ()
+    instructions = settings.system if suffix is None else None
+    system_message = (Message("system", instructions),) if instructions else ()
     request = Request(
         (*system_message, Message("user", text)),
         question.sampling,
