@@ -53,7 +53,7 @@ class AnswerProgress:
 def as_sent(
     files: Sequence[Attachment], sizes: Sequence[int], limits: ReadingLimits
 ) -> tuple[list[Attachment], list[str]]:
-    """Return files as they are sent, and why some by passages only; `sizes` are in tokens."""
+    """Return files as they are sent, and why only parts of some; `sizes` are in tokens."""
     sent, reasons = list[Attachment](), list[str]()
     for file, long_s in zip(files, limits.excess((size, False) for size in sizes), strict=True):
         sent.append(file.by_passages if long_s else file)

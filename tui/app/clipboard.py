@@ -61,7 +61,7 @@ def copy_and_notify(widget: Widget, text: str, what: str = "") -> None:
 
 def usable_tool(environment: Mapping[str, str]) -> CopyCommand | None:
     """Return the first installed tool that reaches the clipboard of the user's desktop."""
-    is_here = not environment.get("SSH_CONNECTION")  # else a clipboard is the other machine's
+    is_here = not environment.get("SSH_CONNECTION")  # else these are the other machine's
     for tool in TOOLS:
         works = environment.get(tool.variable) if tool.variable else is_here
         if works and shutil.which(tool.command[0], path=environment.get("PATH")):

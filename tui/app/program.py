@@ -81,7 +81,7 @@ class Program(App[None]):
         self._engine: EngineProcess | None = None
         self._control_filter = ControlFilter()
         self._quit_pressed_at = -QUIT_AGAIN_S
-        self._buffered: list[events.Event] | None = []  # keys that wait; None: none has to
+        self._buffered: list[events.Event] | None = []  # None: keys pass at once
         self._has_crashed = False
         self._cleanup = ExitStack()
 

@@ -31,7 +31,7 @@ def legible(theme: Theme) -> Theme:
         k: _contrasting(given[k], end, grounds, MIN_CONTRAST[k]).hex for k in MIN_CONTRAST
     }
     muted, lines = adjusted.pop("foreground-muted"), f"{adjusted['foreground']} 40%"
-    tints = {name: given[name].hex for name in (f"{hue}-muted" for hue in HUES)}  # stay as bright
+    tints = {name: given[name].hex for name in (f"{hue}-muted" for hue in HUES)}  # as they were
     mixed = _colours(replace(theme, variables=theme.variables | tints, **adjusted))
     grounds.append(mixed["surface"].blend(mixed["primary"], 0.2))  # a chosen row
     behind = {f"text-{hue}": [*grounds, mixed[f"{hue}-muted"]] for hue in HUES}

@@ -174,7 +174,7 @@ class ToolsScreen(ListDialog[None]):
         self._show()
 
     def action_back(self) -> None:
-        """Clear the search, else close."""
+        """Clear the search, or close if there is none."""
         if not self._filter:
             self.dismiss()
         self._filter = ""

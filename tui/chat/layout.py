@@ -98,7 +98,7 @@ class ChatWidgets(Screen[None]):
     def set_focus(
         self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
     ) -> None:
-        """Focus a visible widget, else the prompt, while the terminal itself has the focus."""
+        """Focus a visible widget, or else the prompt, if the terminal itself has the focus."""
         if self.app.app_focus and (widget is None or not self.shows(widget)):
             widget = self.prompt.editor
         super().set_focus(widget, scroll_visible, from_app_focus)

@@ -146,7 +146,7 @@ class ChatScreen(ChatWidgets):
                 return self.turns.can_undo
             case "turns":
                 return bool(self.conversation.turns)
-            case "regenerate":  # in the list its key renames
+            case "regenerate":  # in the list, its key renames
                 may_ask = not occupied and not self.chats.has_focus_within
                 return may_ask and bool(self.conversation.turns)
         return True

@@ -97,7 +97,7 @@ class TurnActions:
         self.attempt(self._undo.pop(), "Undone.")  # maybe of a conversation that is not shown
 
     def attempt(self, change: Callable[[], None], done: str = "") -> None:
-        """Carry out a change, and say so; on failure say why."""
+        """Carry out a change, and notify of its success, or of the reason for its failure."""
         try:
             change()
             if done:

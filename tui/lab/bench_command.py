@@ -151,7 +151,7 @@ def paper(
     from assistant.lab.bench.reports import tables
     from tui.lab.bench_session import installed_quantisations, measure
 
-    settings = shell.settings(options | {"seed": None})  # the draws of a seed are not the papers'
+    settings = shell.settings(options | {"seed": None})  # with a seed, SpS is not the papers'
     texts = plan.questions_of(summaries) if summaries else plan.bundled("summaries")
     references = {text.name: text.reference for text in texts if text.reference}
     if not references:

@@ -133,7 +133,7 @@ class AskSession:
         return ready
 
     def _files_as_sent(self, text: str, files: Sequence[Attachment]) -> Sequence[Attachment]:
-        """Return the files, and print of which only passages are sent because they are long."""
+        """Return the files as they are sent; print which are too long to be sent whole."""
         if not text.strip():  # a file alone is the question
             return files
         limits = ReadingLimits.of(self.ready, self._settings)
@@ -185,7 +185,7 @@ class AskSession:
             self._session.responses.save()
 
     def _ask_approval(self, request: events.ApprovalRequested) -> None:
-        if self._console.interrupted:  # without a decision
+        if self._console.interrupted:  # which is no decision
             self._console.cancel_wait()
             return
         self._console.hide_progress()

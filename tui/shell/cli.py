@@ -99,7 +99,7 @@ def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
 def main() -> None:
     """Run the command line and exit."""
     utf8 = "PYTHONUTF8"
-    if sys.getfilesystemencoding() == "ascii" and os.environ.get(utf8) != "1":  # loses text
+    if sys.getfilesystemencoding() == "ascii" and os.environ.get(utf8) != "1":  # which loses text
         os.execve(sys.executable, sys.orig_argv, os.environ | {utf8: "1"})
     _ignore_stale_variables()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would hold the conversation

@@ -220,7 +220,7 @@ class EngineConsole:
     def _report_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Report an error that nobody awaits, except that of a signal or of a cancelled start."""
         error = context.get("exception")
-        if isinstance(error, OSError) and "socket" in context:  # asyncio tries again, and again
+        if isinstance(error, OSError) and "socket" in context:  # asyncio keeps trying
             if not self._has_warned:
                 announce(f"New connections have to wait: {error.strerror}.")
             self._has_warned = True

@@ -41,7 +41,7 @@ class StandardOutput(io.FileIO):
         except OSError as error:
             if self.fileno() == STDERR:  # an answer goes on without the notes about it
                 return memoryview(data).nbytes
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # Python flushes at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # for the flush at exit
             if isinstance(error, BrokenPipeError):
                 raise
             why = "closed" if error.errno == errno.EBADF else error.strerror
@@ -86,7 +86,7 @@ def _guarded(number: int, out: TextIO | None) -> TextIO:
 
 def read_piped() -> bytes:
     """Return standard input; UsageError if it is larger than an attachment may be, or endless."""
-    from assistant.session.attachments import LIMIT  # few read it
+    from assistant.session.attachments import LIMIT  # few commands read input
 
     text = "Waiting for the end of standard input. Without any, add: </dev/null"
     waiting = Timer(PATIENCE_S, click.echo, [text], {"err": True})

@@ -1,4 +1,4 @@
-"""Markdown as styled text of which each character knows its position in the source."""
+"""Markdown as styled text, in which each character knows its position in the source."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -103,7 +103,7 @@ class Formatter:
                 case "fence" | "code_block":
                     body = self._code(token, labelled=not block.opening)
                 case "list_item_close" if self._containers[-1][0].content.plain.strip():
-                    body = Fragment(Content(""), ())  # an item without text has its bullet
+                    body = Fragment(Content(""), ())  # an item without text shows its bullet
             if body is not None:
                 line = (token.map or [block.first])[0]
                 after_blank = line > block.first and not self._lines[line - 1].strip(" \t>")
@@ -115,7 +115,7 @@ class Formatter:
         """Return what an item of a list draws before its first line, and before the others."""
         mark = token.info + token.markup
         at = self._skip(mark) + self._offset
-        depth = sum(rest != FRAME for _, rest in self._containers)  # items that it is in
+        depth = sum(rest != FRAME for _, rest in self._containers)  # the items around it
         bullet = drawn(f"{BULLETS[depth % len(BULLETS)]} ")
         if token.info:  # a number is written by the model
             bullet = Fragment(drawn(f"{mark} ").content, range(at, at + len(mark)))

@@ -105,7 +105,7 @@ class TextView(Widget):
         self._lay_out_again()
 
     def set_streaming(self, is_streaming: bool) -> None:
-        """Show the caret while more is to come, else all of the text without it."""
+        """Set whether more is to come; if not, all of the text is shown, without the caret."""
         self.is_streaming = is_streaming
         self._paint()
 
@@ -246,7 +246,7 @@ class TextView(Widget):
         return changes
 
     def _pop_runs(self) -> list[Run]:
-        """Remove and return the runs to show next: half of flowing text, else all, to a limit."""
+        """Remove and return the runs to show next: all up to a limit, of flowing text half."""
         count = len(self._waiting)
         if self.is_streaming and count <= MAX_FLOWING_RUNS:
             count = count // 2 + 1

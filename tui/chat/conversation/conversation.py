@@ -42,7 +42,7 @@ class Conversation(VerticalScroll):
     """
     can_focus = False  # its turns take the focus
     branch: ActiveBranch
-    """The messages of which it shows the turns."""
+    """The branch of messages that it shows."""
 
     class Left(Message):
         """The user moved past the newest turn."""

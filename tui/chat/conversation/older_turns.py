@@ -11,7 +11,7 @@ from assistant.store.values import StoredMessage
 from tui.chat.conversation.turn import Turn, turns_in
 
 PAGE = 20
-"""Turns that are mounted together."""
+"""The number of turns that are mounted together."""
 MAX_SHOWN, KEPT = 24, 10
 """Each turn on the screen makes every layout take longer: when a question is added to more than
 `MAX_SHOWN` turns, all but the newest `KEPT` are unmounted.

@@ -19,8 +19,8 @@ class Reader:
 
     def __init__(self, view: VerticalScroll, older: OlderTurns) -> None:
         self._view, self._older = view, older
-        self._top: tuple[Widget, int] | None = None  # the widget at the top, its lines above that
-        self._position: int | None = None  # in its text, of the line at the top
+        self._top: tuple[Widget, int] | None = None  # the widget at the top, its hidden lines
+        self._position: int | None = None  # in its text, where the top line begins
         self._awaited: tuple[Turn, Callable[[], None]] | None = None  # a new turn; what follows
         self.is_restoring = False
         """Whether `restore` is scrolling."""

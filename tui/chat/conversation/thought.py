@@ -39,7 +39,7 @@ class Thought(Vertical):
         self._seconds = stats.thought_s if stats else 0.0
         self._line = Static("", markup=False)
         self._view = TextView(is_streaming=False)
-        self._view.show([whole(text)])  # here: rounds may be added before it is mounted
+        self._view.show([whole(text)])  # before it is mounted, rounds may be added
 
     def compose(self) -> ComposeResult:
         """Lay out the line, and the whole text below it."""

@@ -137,7 +137,7 @@ def _walked(root: Path) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in SKIPPED:
                     folders.append(f"{folder}{entry.name}/")
-            elif os.path.isfile(entry):  # a link may lead where looking is an error
+            elif os.path.isfile(entry):  # following a link may fail
                 yield f"{folder}{entry.name}"
 
 
