@@ -34,8 +34,8 @@ class AnswerProgress:
         """Return the progress of loading, or of a prefill with the remaining time."""
         if isinstance(event, Loading):
             verb = "loading" if event.fraction < 1 else "preparing"
-            which = "2 of 2: " if event.role == "draft" else ""
-            return Activity(f"{verb} {which}{model_name(event.name)}", event.fraction)
+            position = "2 of 2: " if event.role == "draft" else ""
+            return Activity(f"{verb} {position}{model_name(event.name)}", event.fraction)
         last, now = self._last, monotonic()
         if (event.role, event.total) != (last.role, last.total) or event.done <= last.done:
             self._first, self._started = event, now
@@ -43,8 +43,8 @@ class AnswerProgress:
         read, rest = event.done - self._first.done, event.total - event.done
         is_sure = read and rest and now - self._started > ESTIMATE_AFTER_S
         rest_s = remaining(rest * (now - self._started) / read if is_sure else None)
-        who = "reading" if event.role == "target" else "the guessing model reads"
-        text = f"{who} {what}: {event.done:,} of {counted(event.total, 'token')}{rest_s}"
+        verb = "reading" if event.role == "target" else "the guessing model reads"
+        text = f"{verb} {what}: {event.done:,} of {counted(event.total, 'token')}{rest_s}"
         if event.role == "target" and not rest:
             text = f"{what} is read, the first word is next"
         return Activity(text, event.done / event.total if event.total else 1.0)

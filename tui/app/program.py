@@ -184,8 +184,8 @@ class Program(App[None]):
         some know both and would notify twice, and for some OSC 9 is progress.
         """
         if not self.app_focus and (driver := driver_of(self)):
-            own = os.environ.get("LC_TERMINAL") == "iTerm2"
-            words = f"9;specchat: {text}" if own else f"777;notify;specchat;{text}"
+            is_iterm = os.environ.get("LC_TERMINAL") == "iTerm2"
+            words = f"9;specchat: {text}" if is_iterm else f"777;notify;specchat;{text}"
             driver.write(f"\a\x1b]{words}\x1b\\")
 
     def edit(self, path: Path, line: int = 0) -> str:

@@ -38,11 +38,11 @@ def legible(theme: Theme) -> Theme:
     words = {name: _contrasting(mixed[name], end, behind[name], WORD).hex for name in behind}
     illegible = ("footer-", "block-cursor-")  # in some themes
     variables = {k: value for k, value in theme.variables.items() if not k.startswith(illegible)}
-    own = tints | words | {
+    overrides = tints | words | {
         "foreground-muted": muted, "text-disabled": "auto 60%",
         "border-blurred": lines, "scrollbar": lines, "scrollbar-background": "transparent",
     }  # fmt: skip
-    return replace(theme, variables=variables | own, **adjusted)
+    return replace(theme, variables=variables | overrides, **adjusted)
 
 
 def contrast(one: Color, other: Color) -> float:

@@ -140,9 +140,9 @@ class ChatList(Vertical):
         if action == "list":
             return self.search.has_focus and bool(self.rows.listing.rows)
         if action == "act":
-            there = self._deleted if parameters[0] == "undo" else self.rows.chosen
-            here = self.rows.has_focus or parameters[0] in ("rename", "pin")
-            return here and bool(there)
+            subject = self._deleted if parameters[0] == "undo" else self.rows.chosen
+            has_keys = self.rows.has_focus or parameters[0] in ("rename", "pin")
+            return has_keys and bool(subject)
         return True
 
     def action_act(self, action: Literal["rename", "pin", "delete", "undo", "export"]) -> None:

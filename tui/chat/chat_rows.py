@@ -58,8 +58,8 @@ def snippet(summary: ChatSummary, words: Sequence[str], width: int) -> Content:
     """Return the part of a snippet around the first searched word, with the words in bold."""
     text = safe(summary.snippet)
     folded = text.casefold()
-    at = min((folded.find(word) for word in words if word in folded), default=0)
-    start = max(0, min(at - width // 4, len(text) - width + 5))
+    first = min((folded.find(word) for word in words if word in folded), default=0)
+    start = max(0, min(first - width // 4, len(text) - width + 5))
     shown = Content.styled(f"  {'…' * (start > 0)}{text[start : start + width]}", MUTED)
     for word in words:
         start_of_word = shown.plain.casefold().find(word)
@@ -153,11 +153,11 @@ class ChatRows(Lines, can_focus=True):
         before = self.chosen if same_search or not listing.words else None
         ids = [summary.id for summary in listing.summaries]
         wanted = before.id if before and to not in ids else to
-        at = min(self.cursor, max(len(ids) - 1, 0)) if same_search else 0
+        index = min(self.cursor, max(len(ids) - 1, 0)) if same_search else 0
         if wanted in ids:
-            at = ids.index(wanted)
+            index = ids.index(wanted)
         self.listing = listing
-        self.set_reactive(ChatRows.cursor, at)
+        self.set_reactive(ChatRows.cursor, index)
         self.resize_lines(len(listing.rows))
         self._scroll_to_cursor()
 

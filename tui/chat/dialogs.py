@@ -134,9 +134,9 @@ class ToolsScreen(ListDialog[None]):
             tools = [tool for tool in report.tools if self._filter in tool.tool.name.lower()]
             if tools or self._filter in report.name.lower():
                 self._rows += [report, *tools]
-        at = self.list.highlighted or 0
+        index = self.list.highlighted or 0
         self.list.set_options([Option(self._line(row)) for row in self._rows])
-        self.list.highlighted = min(at, len(self._rows) - 1) if self._rows else None
+        self.list.highlighted = min(index, len(self._rows) - 1) if self._rows else None
         if not self._rows:
             self.detail.update("Nothing found. Esc shows all." if self._filter else NO_TOOLS)
 
@@ -146,8 +146,8 @@ class ToolsScreen(ListDialog[None]):
             about = counted(len(row.tools), "tool") if row.state == "ready" else row.state
             return Content.assemble((name, "bold"), (f" · {about}", "$text-muted"))
         approved = self._tools.approved(row, self._conversation)
-        what = "only reads" if row.read_only else "may change something"
-        about = f" · {what} · {_APPROVED[approved]}"
+        effect = "only reads" if row.read_only else "may change something"
+        about = f" · {effect} · {_APPROVED[approved]}"
         return Content.assemble(f"  {safe(row.tool.name)}", (about, "$text-muted"))
 
     @on(OptionList.OptionHighlighted)

@@ -140,8 +140,8 @@ class TokenPage(Lines, can_focus=True):
     def action_line(self, by: int) -> None:
         """Go to the nearest line above or below with another token."""
         y = self._line + by
-        at = self._layout.at
-        while 0 <= y < len(self._layout.lines) and at(y, self._goal) in (None, self.cursor):
+        entry_at = self._layout.at
+        while 0 <= y < len(self._layout.lines) and entry_at(y, self._goal) in (None, self.cursor):
             y += by
         self._go_to_line(y)
 

@@ -131,8 +131,8 @@ class TurnActions:
         """List the passages that an answer cites, or those found for a question."""
         from tui.chat.dialogs import SourcesScreen
 
-        known = passages_of(self._branch.records)
-        sources = [known.get(a.number, a) for a in record.attachments if a.number]  # with text
+        passages = passages_of(self._branch.records)
+        sources = [passages.get(a.number, a) for a in record.attachments if a.number]  # with text
         self._view.app.push_screen(SourcesScreen(sources, self._open_source))
 
     def _open_source(self, source: Attachment) -> None:

@@ -120,8 +120,8 @@ def sweep(file: Path | None, lookaheads: str, **options: Any) -> None:
     """
     settings = shell.settings(options)
     systems = plan.sweep_systems((settings.source or "model").replace(",", "+"), lookaheads)
-    own = [question for question in plan.bundled("tasks") if question.kind in ("code", "summary")]
-    questions = plan.questions_of(file) if file else own
+    bundled = [task for task in plan.bundled("tasks") if task.kind in ("code", "summary")]
+    questions = plan.questions_of(file) if file else bundled
     compare(settings, systems, questions, settings.sampling, options)
 
 

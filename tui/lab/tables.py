@@ -41,12 +41,12 @@ def lines(table: ResultTable) -> Iterator[str]:
     names = [name for name, _ in table.header]
     texts = [names, *map(table.text, table.rows)]
     header, *rows = aligned([cells[groups:] for cells in texts], table.names - groups)
-    left = WIDTH - len(_line(header)) - len(GAP)
+    free = WIDTH - len(_line(header)) - len(GAP)
     yield table.title
-    if left < 0:
+    if free < 0:
         yield from (line for row in table.rows for line in _listed(table, row))
     else:
-        bar_cells = min(BAR, left - 3)
+        bar_cells = min(BAR, free - 3)
         yield _line(header).rstrip()
         before = None
         for row, cells in zip(table.rows, rows, strict=True):

@@ -81,13 +81,13 @@ def clear() -> None:
 @click.option("--template", is_flag=True, help="Print the chat template and nothing else.")
 def show(name: str, as_json: bool, template: bool) -> None:
     """Show what a model is and what it takes to run it."""
-    known = facts.all_facts(name, ModelInventory(settings({})).complete())
+    model_facts = facts.all_facts(name, ModelInventory(settings({})).complete())
     if template:
-        click.echo(safe(str(known["template"] or "")))
+        click.echo(safe(str(model_facts["template"] or "")))
     elif as_json:
-        click.echo(json.dumps(known, default=asdict))
+        click.echo(json.dumps(model_facts, default=asdict))
     else:
-        for key, value in known.items():
+        for key, value in model_facts.items():
             if value not in (None, "", []) and key != "template":
                 text = size(value) if key in BYTES and isinstance(value, int) else str(value)
                 click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
@@ -125,8 +125,8 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
         _announce(wanted, offline)
         is_repository = _REPOSITORY.fullmatch(wanted) and not Path(wanted).exists()
         reference = f"{wanted}:{DEFAULT_LABEL}" if is_repository else wanted
-        which = f"{number} of {len(files)}: " if files[1:] else ""
-        with meter(f"{which}{reference}") as progress:
+        position = f"{number} of {len(files)}: " if files[1:] else ""
+        with meter(f"{position}{reference}") as progress:
             path = fetch(reference, offline=offline, progress=progress)
         yield path  # after the bar is removed from the line
     if name.lower() == catalog.DEFAULT.name:
@@ -138,11 +138,11 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
 
 def _announce(wanted: str, offline: bool) -> None:
     """Print the size, memory and licence of a catalogue model before it is fetched."""
-    known = catalog.find(wanted)
-    if known and not offline and find(known) is None:
-        needed = size(estimate_by_size(known.size, known.file).needed)
-        terms = f"about {needed} of memory. Licence: {known.licence}."
-        click.echo(safe(f"{wanted}: {size(known.size)} to fetch, {terms}"), err=True)
+    entry = catalog.find(wanted)
+    if entry and not offline and find(entry) is None:
+        needed = size(estimate_by_size(entry.size, entry.file).needed)
+        terms = f"about {needed} of memory. Licence: {entry.licence}."
+        click.echo(safe(f"{wanted}: {size(entry.size)} to fetch, {terms}"), err=True)
 
 
 @models.command()

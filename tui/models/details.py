@@ -62,14 +62,14 @@ class ModelDetails(Widget):
 
 
 def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
-    what, copied = purpose(model.name), repacked.copied_bytes(model.path)
-    known = [text for text in (_speed(entry, width), what, model.store) if text]
+    use, copied = purpose(model.name), repacked.copied_bytes(model.path)
+    parts = [text for text in (_speed(entry, width), use, model.store) if text]
     if header := model.header:
-        known += [text for text in (header.scale, header.file_type) if text]
-        known += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
-    known += [f"{size(copied)} more for a copy that loads at once"] if copied else []
+        parts += [text for text in (header.scale, header.file_type) if text]
+        parts += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
+    parts += [f"{size(copied)} more for a copy that loads at once"] if copied else []
     muted, path = "$foreground-muted", fitted(short(str(model.path)), width).rstrip()
-    title = Content.assemble((safe(model.name), "bold"), "  ", (safe(" · ".join(known)), muted))
+    title = Content.assemble((safe(model.name), "bold"), "  ", (safe(" · ".join(parts)), muted))
     lines = [title, Content.styled(safe(path), muted)]
     if model.unusable_reason:
         reason = safe(f"It cannot be used: {model.unusable_reason}")
@@ -95,8 +95,8 @@ def _fit_line(fit: Fit | None, both: bool) -> Content:
     """Return a sentence on the memory of one model or both."""
     if fit is None:
         return Content("")
-    what = "Both take" if both else "It takes"
-    text = f"{what} about {size(fit.needed)} of memory, {size(fit.available)} is available: "
+    subject = "Both take" if both else "It takes"
+    text = f"{subject} about {size(fit.needed)} of memory, {size(fit.available)} is available: "
     return Content.assemble(text, (fit.verdict, STYLES[fit.verdict]))
 
 
@@ -106,8 +106,8 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     about = "" if all(file.tested for file in files) else "about "
     folder = hub_cache() if model.repo else models_dir()
     context = f"context {model.context:,}" if model.context else ""
-    known = _speed(entry, width), purpose(model.name), model.licence, context, model.file
-    title = "  " + by_parts(" · ".join(filter(None, known)), width - len(model.name) - 2)
+    parts = _speed(entry, width), purpose(model.name), model.licence, context, model.file
+    title = "  " + by_parts(" · ".join(filter(None, parts)), width - len(model.name) - 2)
     also = f" with {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s, into "
     where = fitted(short(str(folder)), max(20, width - len(cost))).rstrip()

@@ -36,13 +36,13 @@ TESTED = (
 
 def all_facts(reference: str, inventory: ModelInventory) -> Facts:
     """Return all facts about a model, on this machine or not."""
-    known = resolve(reference)
-    entry = catalogue_facts(known, inventory) if isinstance(known, GGUF) else {}
+    resolved = resolve(reference)
+    entry = catalogue_facts(resolved, inventory) if isinstance(resolved, GGUF) else {}
     facts: Facts = {"name": reference} | entry
     try:
         model = identify(reference, inventory.models)
     except ModelMissing:
-        if not isinstance(known, GGUF):
+        if not isinstance(resolved, GGUF):
             raise
         return facts | {"note": f"not on this machine; specchat models pull {reference}"}
     header = gguf.read(model.path)
@@ -212,6 +212,6 @@ def draft_facts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts
         needed = both.needed if both else None
         chosen = advice.reason if model is advice.draft else None
         expected = inventory.expect(target, model) if verdict.serves else None
-        known = model.reference, model.store, model.size, verdict.serves, verdict.reason
-        judged.append(DraftFacts(*known, chosen, needed, expected))
+        fields = model.reference, model.store, model.size, verdict.serves, verdict.reason
+        judged.append(DraftFacts(*fields, chosen, needed, expected))
     return sorted(judged, key=lambda facts: (not facts.chosen, not facts.serves))

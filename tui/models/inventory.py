@@ -62,8 +62,8 @@ class ModelEntry:
 
     def matches(self, text: str) -> bool:
         """Return whether every word of a filter occurs in its fields."""
-        known = " ".join([self.model.name, self.model.weights, self.origin, self.now, self.key])
-        return all(word in known.lower() for word in text.lower().split())
+        fields = " ".join([self.model.name, self.model.weights, self.origin, self.now, self.key])
+        return all(word in fields.lower() for word in text.lower().split())
 
 
 def _role_in_words(model: ModelFile, now: str, verdict: DraftVerdict | None) -> tuple[str, str]:
@@ -127,8 +127,8 @@ class ModelInventory:
 
     def _elsewhere(self) -> Iterator[ModelFile]:
         """Yield loaded models outside of all stores, which were given by path."""
-        known = {model.path.resolve() for model in self.models}
-        for path in self._loaded.keys() - known:
+        listed = {model.path.resolve() for model in self.models}
+        for path in self._loaded.keys() - listed:
             with suppress(SpecchatError):  # it was removed since
                 yield identify(str(path), self.models)
 

@@ -210,9 +210,9 @@ def columns(width: int) -> dict[str, int]:
     """Return the columns that fit, with their cells; the role takes the rest, if that suffices."""
     others = {title: cells for title, cells, min_width in COLUMNS if width >= min_width}
     others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT if width >= NARROW else 6
-    left = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
-    name = min(48, max(8, left - ROLE, min(NAME, left - NOW * (left >= NOW + 8))))
-    return {"Model": name, **others} | ({"Role": left - name} if left - name >= NOW else {})
+    free = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
+    name = min(48, max(8, free - ROLE, min(NAME, free - NOW * (free >= NOW + 8))))
+    return {"Model": name, **others} | ({"Role": free - name} if free - name >= NOW else {})
 
 
 def row(entry: ModelEntry, width: int) -> Content:

@@ -196,8 +196,8 @@ def _compare_many(ran: Sequence[RecordedLane]) -> str:
     best, *others = sorted(ran, key=lambda lane: -lane.tokens_per_s)
     rates = [(best.tokens_per_s / lane.tokens_per_s, lane.lane.name) for lane in others]
     ratios = [f"{rate:.2f} times as fast as {name}" for rate, name in rates]
-    by = " and ".join([", ".join(ratios[:-1]), ratios[-1]])
-    return f"Fastest: {best.lane.name}, with {best.tokens_per_s:.1f} tokens/s, {by}."
+    comparison = " and ".join([", ".join(ratios[:-1]), ratios[-1]])
+    return f"Fastest: {best.lane.name}, with {best.tokens_per_s:.1f} tokens/s, {comparison}."
 
 
 def _compare_texts(ran: Sequence[RecordedLane]) -> list[str]:
@@ -208,13 +208,13 @@ def _compare_texts(ran: Sequence[RecordedLane]) -> list[str]:
         same_weights = (lane for lane in ran[:i] if lane.lane.setup.target == target)
         first = next(same_weights, None)
         if first is not None and first.finished and other.finished:
-            who = f"{first.lane.name} and {other.lane.name}" if len(ran) > 2 else "Both"
+            subject = f"{first.lane.name} and {other.lane.name}" if len(ran) > 2 else "Both"
             one, two = (lane.thought + lane.text for lane in (first.finished, other.finished))
-            comparisons.append((who, _wording(one, two)))
+            comparisons.append((subject, _wording(one, two)))
     wordings = {wording for _, wording in comparisons}
     if len(comparisons) == len(ran) - 1 > 1 and len(wordings) == 1:
         comparisons = [("All", wordings.pop())]
-    return [f"{who} {wording}." for who, wording in comparisons]
+    return [f"{subject} {wording}." for subject, wording in comparisons]
 
 
 def _wording(ours: str, theirs: str) -> str:

@@ -42,9 +42,9 @@ def continued_chat(
         if chat != NEW:
             number = store.newest() if chat == LAST else int(chat)
             if number is None or not store.is_there(number):
-                which = "no conversation yet" if chat == LAST else f"no conversation {chat}"
+                missing = "no conversation yet" if chat == LAST else f"no conversation {chat}"
                 begins = f"specchat chats lists them; --chat {NEW} begins one."
-                raise StorageError(f"There is {which}. {begins}")
+                raise StorageError(f"There is {missing}. {begins}")
         yield store, number
 
 

@@ -146,8 +146,8 @@ def import_(files: tuple[BinaryIO, ...]) -> None:
     with opened_store(creates=True) as store:
         added = store.import_conversations(conversations)
         for imported, whole in zip(added, conversations, strict=True):
-            known = "" if imported.is_new else "  (there already)"
-            click.echo(f"{imported.number:>6}  {_row(whole.title)}{known}")
+            note = "" if imported.is_new else "  (there already)"
+            click.echo(f"{imported.number:>6}  {_row(whole.title)}{note}")
 
 
 def _conversations(file: BinaryIO) -> tuple[FullConversation, ...]:

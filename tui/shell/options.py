@@ -92,9 +92,9 @@ def intended_option(error: click.NoSuchOption) -> str | None:
     typed = error.option_name
     params = error.ctx.command.params if error.ctx else []
     names = [name for param in params for name in param.opts if name.startswith("--")]
-    known = [name for name in names if name == EQUIVALENTS.get(typed)]
-    longer = known or [name for name in names if name.startswith(typed)]
-    return longer[0] if len(longer) == 1 else None
+    exact = [name for name in names if name == EQUIVALENTS.get(typed)]
+    candidates = exact or [name for name in names if name.startswith(typed)]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def shared(command: Command) -> Command:

@@ -114,11 +114,11 @@ class Formatter:
     def _bullet(self, token: Token) -> tuple[Fragment, str]:
         """Return what an item of a list draws before its first line, and before the others."""
         mark = token.info + token.markup
-        at = self._skip(mark) + self._offset
+        start = self._skip(mark) + self._offset
         depth = sum(rest != FRAME for _, rest in self._containers)  # the items around it
         bullet = drawn(f"{BULLETS[depth % len(BULLETS)]} ")
         if token.info:  # a number is written by the model
-            bullet = Fragment(drawn(f"{mark} ").content, range(at, at + len(mark)))
+            bullet = Fragment(drawn(f"{mark} ").content, range(start, start + len(mark)))
         return bullet, " " * len(bullet.content)
 
     def _part(
@@ -133,9 +133,9 @@ class Formatter:
 
     def _skip(self, mark: str) -> int:
         """Move the cursor to the end of a mark; return where the mark begins."""
-        at = self._source.find(mark, self._cursor)
-        self._cursor = at + len(mark)
-        return at
+        start = self._source.find(mark, self._cursor)
+        self._cursor = start + len(mark)
+        return start
 
     def _inline(self, token: Token, style: str = "") -> Fragment:
         """Return the text of a paragraph, a heading or a cell."""
@@ -162,15 +162,15 @@ class Formatter:
 
     def _positions(self, content: str) -> Sequence[int]:
         """Return the positions in the whole text of a text that follows the cursor."""
-        at = self._source.find(content, self._cursor)
-        if at == self._cursor or (at >= 0 and content.strip()):  # else a tab is read as spaces
-            self._cursor = at + len(content)
-            return range(at + self._offset, self._cursor + self._offset)
+        start = self._source.find(content, self._cursor)  # elsewhere if a tab is read as spaces
+        if start == self._cursor or (start >= 0 and content.strip()):
+            self._cursor = start + len(content)
+            return range(start + self._offset, self._cursor + self._offset)
         positions = []
         for character in content:
-            at = self._source.find(character, self._cursor)
-            if at >= 0 and not character.isspace():  # a line break is shown as a space
-                self._cursor = at + 1
+            start = self._source.find(character, self._cursor)
+            if start >= 0 and not character.isspace():  # a line break is shown as a space
+                self._cursor = start + 1
             positions.append(self._cursor - (not character.isspace()) + self._offset)
         return positions
 
@@ -182,8 +182,8 @@ class Formatter:
         if is_fence and labelled and info:
             self._cursor = self._starts[begin]
             self._skip(token.markup)
-            at = [*self._positions(info), self.position(begin + 1) - 1]
-            label = Fragment(Content.styled(f"{info}\n", DRAWN), at)
+            label_positions = [*self._positions(info), self.position(begin + 1) - 1]
+            label = Fragment(Content.styled(f"{info}\n", DRAWN), label_positions)
         positions = list[int]()
         lines = token.content.removesuffix("\n").split("\n")
         for number, line in enumerate(lines, begin + is_fence):

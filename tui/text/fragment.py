@@ -56,8 +56,8 @@ def untabbed(fragment: Fragment, column: int = 0) -> Fragment:
     for character in content.plain:
         shown.append(" " * (TAB - column % TAB) if character == "\t" else character)
         column = 0 if character == "\n" else column + len(shown[-1])
-    at = [0, *accumulate(map(len, shown))]
-    spans = [Span(at[begin], at[end], style) for begin, end, style in content.spans]
+    starts = [0, *accumulate(map(len, shown))]
+    spans = [Span(starts[begin], starts[end], style) for begin, end, style in content.spans]
     positions = [p for p, part in zip(fragment.positions, shown, strict=False) for _ in part]
     return Fragment(Content("".join(shown), spans), positions)
 
@@ -81,8 +81,8 @@ def with_ghosts(fragment: Fragment, ghosts: Ghosts, everything: bool = False) ->
     content, positions = fragment.content, [*fragment.positions]
     last = max(positions, default=-1)
     while ghosts and (everything or ghosts[0][0] <= last):
-        at, text = ghosts.popleft()
-        index = next((i for i, p in enumerate(positions) if p >= at), len(positions))
+        position, text = ghosts.popleft()
+        index = next((i for i, p in enumerate(positions) if p >= position), len(positions))
         content = content[:index] + Content.styled(text, COLOURED[GHOST]) + content[index:]
         positions[index:index] = [-1] * len(text)
     return Fragment(content, positions)
@@ -167,8 +167,8 @@ def _column_widths(rows: Sequence[Sequence[Fragment]], width: int) -> list[int]:
     """Return the widths of the columns, the widest shrunk to fit; none if they cannot fit."""
     columns = zip(*rows, strict=True)
     widths = [max(cell.content.cell_length for cell in column) for column in columns]
-    left = width - GAP * (len(widths) - 1)
-    fits = (cap for cap in range(left, 0, -1) if sum(min(w, cap) for w in widths) <= left)
+    free = width - GAP * (len(widths) - 1)
+    fits = (cap for cap in range(free, 0, -1) if sum(min(w, cap) for w in widths) <= free)
     widest = next(fits, 0)
     enough = widest >= min(NARROWEST, max(widths, default=0))
     return [max(min(w, widest), 1) for w in widths] if enough else []

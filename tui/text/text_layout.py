@@ -107,10 +107,10 @@ class TextLayout:
         last = max(0, len(offsets) - 2)
         word_starts = (i for i in range(last, 0, -1) if _starts_word(text, offsets[i]))
         count = next(word_starts, last if len(text) > MAX_WORD else 0)
-        at = offsets[count]
-        if count and positions[at] > positions[at - 1] >= 0:
-            self.stable, self._start = self.stable + count, positions[at]
-            self._column += sum(position >= 0 for position in positions[:at])
+        index = offsets[count]
+        if count and positions[index] > positions[index - 1] >= 0:
+            self.stable, self._start = self.stable + count, positions[index]
+            self._column += sum(position >= 0 for position in positions[:index])
             while self._ghosts and self._ghosts[0][0] <= self._start:
                 self._ghosts.popleft()
 

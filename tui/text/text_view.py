@@ -184,12 +184,13 @@ class TextView(Widget):
             if (span := selection.get_span(y)) is not None:
                 start, end = span
                 selected += line.positions[start : end if end >= 0 else None]
-        known = [position for position in selected if position >= 0]
-        if not known:
+        positions = [position for position in selected if position >= 0]
+        if not positions:
             return None
         shown = [at for line in self.lines for at in line.positions if at >= 0]
-        begin = min(known) if min(known) > min(shown) else 0  # the whole text has its marks, too
-        end = max(known) + 1 if max(known) < max(shown) else len(self.text)
+        first, last = min(positions), max(positions)
+        begin = first if first > min(shown) else 0  # the whole text has its marks, too
+        end = last + 1 if last < max(shown) else len(self.text)
         return self.text[begin:end], "\n"
 
     def _lay_out_again(self) -> None:
@@ -251,13 +252,13 @@ class TextView(Widget):
         if self.is_streaming and count <= MAX_FLOWING_RUNS:
             count = count // 2 + 1
         runs: list[Run] = []
-        left = MAX_LAID_OUT
-        while self._waiting and count and left:
+        budget = MAX_LAID_OUT
+        while self._waiting and count and budget:
             text, kind = self._waiting.popleft()
-            if len(text) > left:
-                self._waiting.appendleft((text[left:], kind))
-            runs.append((text[:left], kind))
-            count, left = count - 1, max(0, left - len(text))
+            if len(text) > budget:
+                self._waiting.appendleft((text[budget:], kind))
+            runs.append((text[:budget], kind))
+            count, budget = count - 1, max(0, budget - len(text))
         return runs
 
 
