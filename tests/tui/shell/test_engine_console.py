@@ -163,7 +163,7 @@ def test_ctrl_z_gives_the_cursor_back_and_is_no_error_while_the_console_writes()
     """The signal is handled within the write of a buffer, which no other write may enter."""
     script = """
 import io, os, signal, sys
-from tui.app.signals import handled
+from tui.app.signals import signal_handlers
 from tui.shell.engine_console import EngineConsole
 
 class Interrupted(io.RawIOBase):
@@ -179,7 +179,7 @@ os.environ["TERM"] = "xterm"
 sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupted()), write_through=True)
 sys.stdin.isatty = lambda: True
 console = EngineConsole()
-with handled({signal.SIGTSTP: console._pause}):
+with signal_handlers({signal.SIGTSTP: console._pause}):
     console.console.show_cursor(False)
 print("written")
 """
