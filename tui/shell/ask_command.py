@@ -74,7 +74,7 @@ def ask(
     SPECCHAT_ABOUT_SECONDS=600 all files that fit are read whole.
 
     With --each the question is asked about every --file alone, and the model is loaded only once.
-    Each answer has the name of its file above it; --json prints a line for each. A file without an
+    Above each answer is the name of its file; --json prints a line for each. A file without an
     answer does not stop the others.
 
     Without --chat nothing is kept, and the answer does not see any earlier conversation.
@@ -123,6 +123,5 @@ def ask(
                 if console.interrupted:
                     sys.exit(130)
     if failures:
-        raise ModelError(
-            "\n".join([f"No answer for {len(failures)} of {len(files)} files:", *failures])
-        )
+        title = f"No answer for {len(failures)} of {len(files)} files:"
+        raise ModelError("\n".join([title, *failures]))

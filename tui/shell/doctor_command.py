@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import chain
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -155,6 +156,10 @@ def _pair() -> Iterator[Finding]:
     else:
         text = f"No faster draft was made for {target.name} yet; its draft is used as downloaded."
         yield Finding("model", "note", text, f"specchat models pull {catalog.DEFAULT.name}")
+    yield from _choice(paths[0])
+
+
+def _choice(target: Path) -> Iterator[Finding]:
     with suppress(ModelError):  # a faulty file is reported elsewhere
-        choice = choose(EngineArgs(paths[0], cache=places.cache_dir()))
+        choice = choose(EngineArgs(target, cache=places.cache_dir()))
         yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")

@@ -75,9 +75,7 @@ EDITORS = {
     help="Require the token in this file; SPECCHAT_TOKEN also sets one.",
 )
 @click.option("--strict-api", is_flag=True, help="Refuse what has no effect in a request.")
-@click.option(
-    "--editor", type=click.Choice([*EDITORS]), help="Also print the lines that set it up."
-)
+@click.option("--editor", type=click.Choice([*EDITORS]), help="Also print lines to set it up.")
 @shared
 def serve(
     host: str,

@@ -49,7 +49,7 @@ async def test_a_text_that_cannot_fit_is_asked_by_its_passages_also_when_it_come
     assert "with long.md (by passages)" in shown
     chat._handle(InputRestored("Where?", (*question.attachments, PASSAGE)))
     assert chat.attachments == [LONG]
-    chat.prompt.show_lines.assert_called_once_with("Where?\n")  # before what is typed
+    chat.prompt.put.assert_called_once_with("Where?\n")  # before what is typed
 
 
 async def test_a_paste_replaces_no_other_also_after_a_restart_and_is_refused_if_too_long() -> None:
@@ -74,7 +74,7 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_pat
     assert "There is no file c.md, no/d: sent as text only." in chat.scrollback.finished()
     Path("b.md").write_bytes(b"\0\1\2")
     SlashCommands(chat).enter("/tmp/x is @b.md")
-    chat.prompt.show_lines.assert_called_once_with("/tmp/x is @b.md")
+    chat.prompt.put.assert_called_once_with("/tmp/x is @b.md")
 
 
 async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them(chat):
@@ -120,7 +120,7 @@ async def test_a_failed_reply_is_not_put_back_into_the_prompt(chat):
     assert commands._changes == [following]
     shown = chat.scrollback.finished()
     assert shown.index("It has changed.") < shown.index("Write b.py?")
-    chat.prompt.show_lines.assert_not_called()
+    chat.prompt.put.assert_not_called()
 
 
 async def test_an_error_of_the_loop_without_an_exception_is_shown(chat):
