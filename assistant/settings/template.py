@@ -13,7 +13,7 @@ _TITLES = {
 }  # fmt: skip
 """The groups of keys in the template, by the first key of each."""
 _OPENING = """\
-# The settings of specchat. Remove the "# " before a key to set it. Only you write this file, and
+# The settings of specchat. Remove the "# " before a key to set it. Only you write this file, but
 # F9 adds tools to it when you say so.
 # An option on the command line comes first, then the environment, then what you chose in the
 # program (F6), unless it was set here later. See: specchat config show

@@ -81,8 +81,7 @@ class Program(App[None]):
         self._engine: EngineProcess | None = None
         self._control_filter = ControlFilter()
         self._quit_pressed_at = -QUIT_AGAIN_S
-        # Keys that wait for the prompt, or for the key before them; None: keys pass at once.
-        self._buffered: list[events.Event] | None = []
+        self._buffered: list[events.Event] | None = []  # keys that wait; None: they pass at once
         self._has_crashed = False
         self._cleanup = ExitStack()
 

@@ -184,13 +184,12 @@ class TextView(Widget):
             if (span := selection.get_span(y)) is not None:
                 start, end = span
                 selected += line.positions[start : end if end >= 0 else None]
-        positions = [position for position in selected if position >= 0]
+        positions = sorted(position for position in selected if position >= 0)
         if not positions:
             return None
         shown = [at for line in self.lines for at in line.positions if at >= 0]
-        first, last = min(positions), max(positions)
-        begin = first if first > min(shown) else 0  # the whole text has its marks, too
-        end = last + 1 if last < max(shown) else len(self.text)
+        begin = positions[0] if positions[0] > min(shown) else 0  # all of it has its marks, too
+        end = positions[-1] + 1 if positions[-1] < max(shown) else len(self.text)
         return self.text[begin:end], "\n"
 
     def _lay_out_again(self) -> None:
