@@ -42,15 +42,15 @@ class TokenText:
         for token in tokens:
             text, pending = self.after(pending, token)
             texts.append(text)
-        return "".join(texts) + ending(pending)
+        return "".join(texts) + decode_incomplete(pending)
 
 
-def ending(pending: bytes) -> str:
+def decode_incomplete(pending: bytes) -> str:
     """Return the replacement for a character that is never completed."""
     return pending.decode("utf-8", "replace")
 
 
-def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
+def split_at_mark(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
     """Split a text at its first mark: return the text before it, the mark, and the text after it.
 
     Without a mark, return the text, "", and the longest suffix of it that may begin a mark.

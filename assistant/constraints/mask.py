@@ -10,7 +10,7 @@ from llguidance import LLMatcher, LLTokenizer
 from assistant.decoding.mask import Indices
 from assistant.decoding.model import Logits
 from assistant.decoding.row import Ids
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.errors import UsageError
 
 CONTROL = b"\xff"
@@ -153,7 +153,7 @@ class ConstraintMask:
         if start is None:
             return False
         answer = list(tokens[start:])
-        same = common_prefix(self._read, answer)
+        same = common_prefix_length(self._read, answer)
         if same < len(self._read):
             self._matcher.rollback(len(self._read) - same)
             self._check()

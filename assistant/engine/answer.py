@@ -14,7 +14,7 @@ from assistant import events
 from assistant.decoding.lookahead.forecast import Forecast
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.model import Logits
-from assistant.decoding.row import EMPTY, Row, highest
+from assistant.decoding.row import EMPTY, Row, top_indices
 from assistant.engine.figures import Figures
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
@@ -155,7 +155,7 @@ class Provenance:
         """Return the log probability of a token, then those of the `count` likeliest ones."""
         peak = float(logits.max())
         total = peak + log(np.exp(logits - np.float32(peak)).sum(dtype=np.float64))
-        likely = highest(logits, count).tolist() if count else []
+        likely = top_indices(logits, count).tolist() if count else []
         ids = token, *sorted(likely, key=lambda id_: -logits[id_])
         return tuple(self._logprob(id_, float(logits[id_]) - total) for id_ in ids)
 

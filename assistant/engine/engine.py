@@ -88,7 +88,7 @@ def _count(count: CountTokens, state: EngineState) -> TokenCount:
 
     chat = state.loaded
     n_ctx = chat.target.n_ctx
-    return TokenCount(count.label, context.count(count.text, chat.vocab.tokenize, n_ctx))
+    return TokenCount(count.label, context.count_tokens(count.text, chat.vocab.tokenize, n_ctx))
 
 
 def _race(race: Race, state: EngineState) -> RaceOver:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.base import common_prefix
+from models.base import common_prefix_length
 
 if TYPE_CHECKING:  # toys need no native library, and what is not stored no snapshots
     from models.files.snapshots import Snapshots
@@ -68,7 +68,7 @@ class PromptCache:
         self._model.truncate(self._model.cached(self._tokens))  # without rejected proposals
         cached, snapshots = self._model.cached_tokens, self._snapshots
         seconds = self._model.seconds_per_token
-        new = len(cached) - common_prefix(self._saved, cached)
+        new = len(cached) - common_prefix_length(self._saved, cached)
         is_long = new >= MIN_TOKENS_SAVED if seconds is None else new * seconds >= LONG_S
         if snapshots is None or not is_long:
             return
@@ -98,7 +98,7 @@ class PromptCache:
     def _spared(self, snapshot: Sequence[int], tokens: Sequence[int]) -> int:
         """Return how many tokens of a prompt need no evaluation if a snapshot is restored."""
         rolls_back = self._model.rollback is None and not self._model.restores_in_part
-        common = common_prefix(snapshot, tokens)
+        common = common_prefix_length(snapshot, tokens)
         continues = common == len(snapshot) < len(tokens)
         fits = len(snapshot) <= self._model.n_ctx
         return common if fits and (continues or rolls_back) else 0

@@ -28,7 +28,7 @@ from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.request import Message, Request
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native.vocab import Vocab
 
@@ -226,7 +226,7 @@ class Assistant:
         either, other = (
             self.prompt(Request((Message("user", word),)), control).tokens for word in ("a", "the")
         )
-        prefix = either[: common_prefix(either, other)]
+        prefix = either[: common_prefix_length(either, other)]
         if prefix:
             self.target.logits(prefix, rows=0)
             for source in self.sources.values():

@@ -9,7 +9,7 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.plans import SHORT, Clock, FixedPlan, RoundPlan
 from assistant.decoding.loops import Round, speculative_round
 from assistant.decoding.mask import Forced, Mask, constrained, forcing
-from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
+from assistant.decoding.model import DraftFailed, Logits, Model, max_proposals
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.model import ModelSource, PrefillOption
@@ -135,7 +135,7 @@ class Rounds:
         if reason := self._no_draft_reason(mode):
             return FixedPlan(0, reason)
         left = self._limit - len(self._tokens) - 1  # the round adds one token itself
-        budget = max(0, min(most_proposals(self._target), left))
+        budget = max(0, min(max_proposals(self._target), left))
         if lookahead is not None:
             return FixedPlan(min(lookahead, budget), Reason.CHOSEN)
         if self._controller:

@@ -44,7 +44,7 @@ def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None = No
         doing = f" while it {'loaded' if setup is job else 'measured'} {names}"
     advice = _advice(setup, death)
     if death.status in CRASHES:
-        advice = _without_native_build(setup or loaded) or f"{advice}{engines.without_llama()}"
+        advice = _without_native_build(setup or loaded) or f"{advice}{engines.llama_hint()}"
     return f"The engine's process ended{doing} ({cause}). {advice}{_logged(death.output_tail)}"
 
 
@@ -60,10 +60,10 @@ def _logged(output: str) -> str:
 
 def _without_native_build(setup: EngineArgs | None) -> str:
     """Use ik_llama.cpp's wheel again if the compiled library may be to blame; return a note."""
-    from assistant.engine.engine_choice import choose  # imported late: crashes are rare
+    from assistant.engine.engine_choice import choose_engine  # imported late: crashes are rare
 
     with suppress(ModelError, OSError):
-        if setup and ik.compiled() and choose(setup).engine == "ik":
+        if setup and ik.compiled() and choose_engine(setup).engine == "ik":
             ik.USED.unlink()
             return "The build of `make native` is not used any more: it may be to blame. Ask again."
     return ""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assistant.request import Infill
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.errors import UsageError
 from models.native.vocab import Vocab
 
@@ -88,7 +88,7 @@ class InfillPrompts:
         def follows() -> bool:
             return bool(self._far) and 0 <= suffix.find(self._far) <= len(self._far)
 
-        if not follows() and common_prefix(self._last_prefix, prefix) * 2 <= len(prefix):
+        if not follows() and common_prefix_length(self._last_prefix, prefix) * 2 <= len(prefix):
             text = b"".join(map(self._vocab.piece, part)).decode("utf-8", "ignore")
             self._far = text.partition("\n")[2]  # whole lines
         self._last_prefix = prefix

@@ -77,7 +77,7 @@ class ChatTokens:
             if tools and size > budget:
                 raise ContextFull(
                     f"The tools take {size:,} tokens, and there is room for {budget:,}. Offer "
-                    f"fewer tools, or simplify the largest ({formats.largest(tools)})."
+                    f"fewer tools, or simplify the largest ({formats.largest_tool(tools)})."
                 ) from None
             raise
         warnings = [*self.warnings(request)]  # before other conversations are rendered

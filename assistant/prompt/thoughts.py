@@ -10,8 +10,8 @@ from functools import reduce
 from typing import Literal, NamedTuple
 
 from assistant.events import Part
-from assistant.streamed_text import TokenText, split
-from models.base import common_prefix
+from assistant.streamed_text import TokenText, split_at_mark
+from models.base import common_prefix_length
 
 State = Literal["start", "thought", "answer"]
 Segment = tuple[Part, str]
@@ -64,7 +64,7 @@ class Markers:
                 segments.append(("marker", text[: len(text) - len(written)]))
                 text = written
                 continue
-            fresh, (before, marker, rest) = False, split(text, self.transitions[state])
+            fresh, (before, marker, rest) = False, split_at_mark(text, self.transitions[state])
             if state == "start" and (before.strip() or not marker):
                 if any(transition.startswith(written) for transition in self.transitions[state]):
                     break
@@ -188,7 +188,7 @@ class ThoughtReader:
     def state(self, context: Sequence[int]) -> ThoughtState:
         """Return the state of the answer at the end of a context."""
         answer = context[self._start :]
-        same = common_prefix(self._read, answer)
+        same = common_prefix_length(self._read, answer)
         del self._read[same:], self._states[same + 1 :]
         for token in answer[same:]:
             self._read.append(token)

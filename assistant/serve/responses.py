@@ -9,7 +9,7 @@ import msgspec
 from assistant.events import Finished, Token
 from assistant.request import Request
 from assistant.serve.api_error import ApiError, refuse, shortened
-from assistant.serve.completion_objects import REASONS, AnswerDeltas, Completion, Object, own_end
+from assistant.serve.completion_objects import REASONS, AnswerDeltas, Completion, Object, extras
 from assistant.serve.completion_schema import Adapted, CompletionRequest, converted
 from assistant.serve.dialect import Fields, Notices
 
@@ -151,7 +151,7 @@ class Response(Completion):
             yield from self._add("message", "")
         yield from self._close(status)
         cut = {"reason": "max_output_tokens"} if end.stop in REASONS else None
-        own = {"incomplete_details": cut, "usage": _usage(end), "specchat": own_end(end)}
+        own = {"incomplete_details": cut, "usage": _usage(end), "specchat": extras(end)}
         yield self._event(status, response={**self._response(status), **own})
 
     def failed(self, api_error: ApiError) -> Object:

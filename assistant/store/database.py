@@ -95,7 +95,7 @@ def configure(sql: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def explained(path: Path | None) -> Iterator[None]:
+def sql_errors(path: Path | None) -> Iterator[None]:
     """Raise SQLite's errors as StorageErrors that name `path` and say what to do."""
     try:
         yield
@@ -160,7 +160,7 @@ class Database:
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection without a transaction, for VACUUM and PRAGMA."""
-        with self._lock, explained(self.path):
+        with self._lock, sql_errors(self.path):
             yield self._sql
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
-from assistant.store.database import APPLICATION_ID, VERSION, check, connect, explained, identity
+from assistant.store.database import APPLICATION_ID, VERSION, check, connect, identity, sql_errors
 from models.errors import StorageError, raising
 from models.files import disk
 from models.files.places import data_dir
@@ -76,7 +76,7 @@ def back_up(path: Path) -> Path | None:
         descriptor, name = tempfile.mkstemp(".part", dir=folder)
         part = Path(name)
         try:
-            with explained(path), closing(connect(path, read_only=True)) as sql:
+            with sql_errors(path), closing(connect(path, read_only=True)) as sql:
                 # The name may not be UTF-8, but SQLite wants a text.
                 sql.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(name),))
             os.fsync(descriptor)

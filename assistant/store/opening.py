@@ -35,7 +35,7 @@ def in_memory() -> Opened:
 def on_disk(path: Path) -> Opened:
     """Open a database file; create or repair it first if necessary, or raise StorageError."""
     advice = " Make the file and its folder readable and writable, or set SPECCHAT_HOME to another."
-    with raising(StorageError, f"{path} cannot be used", advice), database.explained(path):
+    with raising(StorageError, f"{path} cannot be used", advice), database.sql_errors(path):
         return _on_disk(path)
 
 

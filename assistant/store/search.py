@@ -36,7 +36,9 @@ _TITLE = {"index": "title_text", "text": "title"}
 _VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab (main, {index}, row)"
 
 
-def listed(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple[ChatSummary, ...]:
+def summaries(
+    sql: sqlite3.Connection, search: str = "", limit: int = 200
+) -> tuple[ChatSummary, ...]:
     """Return conversations, pinned ones first, then the newest.
 
     With a search: those that contain all of its words (the last may be the beginning of a word),

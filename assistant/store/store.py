@@ -13,7 +13,7 @@ from assistant.store import conversations, files, messages
 from assistant.store.messages import not_found
 from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
-from assistant.store.search import listed, prompts
+from assistant.store.search import prompts, summaries
 from assistant.store.values import FullConversation, Imported, StoredMessage, title_from
 from models.errors import StorageError, well_formed
 
@@ -82,7 +82,7 @@ class Store:
         if lock:
             lock.close()
 
-    summaries = _method(listed)
+    summaries = _method(summaries)
     prompts = _method(prompts)
     path = _method(messages.path)
     tree = _method(messages.tree)

@@ -62,7 +62,7 @@ def is_label(text: str) -> bool:
     return _LABEL.fullmatch(text) is not None
 
 
-def choose(repo: str, files: Iterable[str], label: str) -> str:
+def file_with_label(repo: str, files: Iterable[str], label: str) -> str:
     """Return the file of a repository that has a quantisation; split ones are not considered.
 
     A `ModelMissing` says that there is none, or more than one, and lists what there is.

@@ -21,7 +21,7 @@ from models.files import checksum
 from models.files.gguf_files import parts_of
 from models.native import loaded
 from models.native.model import NativeModel
-from models.native.repacked import LIMIT, Copy, folder, name_of, note, remove
+from models.native.repacked import LIMIT, Copy, folder, name_of, remove, save_record
 from models.native.weights import Weights
 
 SPARE = 10_000_000_000  # bytes that stay free on the disk
@@ -42,7 +42,7 @@ def make(source: Path) -> Path | None:
         remove(LIMIT - size)
         digest, copy = checksum.sha256_once(source), Copy(str(source.resolve()), used_s=time())
         path, fresh = directory / name_of(source), directory / f"{uuid4().hex}.part"
-        note(path.name, copy)  # if this ends the process, it is not tried again soon
+        save_record(path.name, copy)  # if this ends the process, it is not tried again soon
         try:
             subprocess.run(repack(source, fresh), check=True, capture_output=True)
             if _answers(source, fresh) != _answers(source) or checksum.sha256(source) != digest:
@@ -54,7 +54,7 @@ def make(source: Path) -> Path | None:
             fresh.unlink(missing_ok=True)
         status = path.stat()
         size, mtime_ns = status.st_size, status.st_mtime_ns
-        note(path.name, replace(copy, size=size, mtime_ns=mtime_ns, used_s=time()))
+        save_record(path.name, replace(copy, size=size, mtime_ns=mtime_ns, used_s=time()))
         remove(LIMIT)  # copies for other builds
     return path
 

@@ -64,14 +64,14 @@ def _shares(draft: Draft, target_rows: Iterable[Row]) -> tuple[tuple[Row, ...], 
     shares: list[float] = [1]  # not 1.0: a share of exact fractions stays one
     for proposal, target in zip([*draft.proposals, None], target_rows, strict=False):
         read.append(target)
-        share = carried(shares[-1], target, proposal) if proposal else 0
+        share = extended_share(shares[-1], target, proposal) if proposal else 0
         if not share:
             return tuple(read), shares
         shares.append(share)
     raise missing_rows(draft)
 
 
-def carried(share: float, target: Row, proposal: Proposal) -> float:
+def extended_share(share: float, target: Row, proposal: Proposal) -> float:
     """Return the share of a prefix after one more proposal.
 
     It is 0 if the target forbids that, even if the draft could not have drawn it.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.request import BASELINES, SOURCES, Sampling
-from assistant.system import System, read
+from assistant.system import System, parse_system
 from models.errors import UsageError, raising
 
 COMPLETE = (
@@ -136,7 +136,7 @@ def systems(text: str) -> tuple[System, ...]:
     how to write systems.
     """
     known = SOURCES + BASELINES
-    listed = [read(part.strip(), "system", USAGE, known) for part in text.split(",")]
+    listed = [parse_system(part.strip(), "system", USAGE, known) for part in text.split(",")]
     names = [system.name for system in listed]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"{twice} is listed twice.")

@@ -11,7 +11,7 @@ import numpy as np
 from assistant import events
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.row import Row, everything
+from assistant.decoding.row import Row, all_ids
 from assistant.decoding.sources.draft import Rows, Source
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
@@ -74,7 +74,7 @@ class RandomSource(Source):
     name = "random"
 
     def __init__(self, n_vocab: int) -> None:
-        self._row = Row(everything(n_vocab), np.full(n_vocab, 1 / n_vocab))
+        self._row = Row(all_ids(n_vocab), np.full(n_vocab, 1 / n_vocab))
 
     def offer(self, tokens: Sequence[int], limit: int) -> Rows | None:
         """Offer a row, always."""

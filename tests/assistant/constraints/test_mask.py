@@ -9,7 +9,7 @@ import pytest
 from assistant.constraints.grammar import matcher_of, tokenizer_of
 from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.mask import constrained
-from assistant.decoding.warp import warped
+from assistant.decoding.warp import warp_with
 from assistant.request import Constraint, Sampling
 from models.errors import UsageError
 from tests.assistant.constraints.word_vocabulary import WordVocabulary
@@ -112,7 +112,7 @@ def test_a_draft_is_masked_where_its_own_logits_stand_and_may_lack_all_that_is_a
 
 def test_a_form_that_leaves_no_token_the_model_could_say_is_told():
     mask = mask_of(Constraint("regex", "a[bc]"))
-    logits, rows = np.zeros(WORDS.size, np.float32), constrained(warped(Sampling()), mask)
+    logits, rows = np.zeros(WORDS.size, np.float32), constrained(warp_with(Sampling()), mask)
     assert len(rows(logits, []).ids) > 0
     logits[[A, AB]] = -np.inf
     assert rows(logits, []).ids.tolist() == [WORDS.size]

@@ -12,15 +12,15 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule, Verdict, residual
 from assistant.decoding.sources.draft import Cascade, Draft, Source
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
-from assistant.decoding.warp import warped
+from assistant.decoding.warp import warp_with
 from assistant.lab.protocol import Check
-from assistant.lab.prove.proof import Sampler, sampled
+from assistant.lab.prove.proof import Sampler, check_samples
 from assistant.request import Sampling
 
 TARGET = ((5, 4, 1), (1, 0, 9), (3, 3, 4))
 """What follows each of the tokens 0, 1 and 2, in tenths."""
 DRAFT = ((2, 5, 3), (6, 2, 2), (0, 1, 9))
-WARP = warped(Sampling(1, 0, 1))
+WARP = warp_with(Sampling(1, 0, 1))
 SIZE = 1000
 """Answers of a sample; the mistake that is hardest to find has a p-value of 1e-14 with them."""
 
@@ -76,7 +76,7 @@ def checks() -> Iterator[tuple[Check, bool]]:
     """Yield what samples of each case say, and whether it is right."""
     for what, rule, cascade, is_right in CASES:
         chance = rule(np.random.default_rng(0))
-        yield sampled("samples", what, sampler(cascade), chance, SIZE, len(CASES)), is_right
+        yield check_samples("samples", what, sampler(cascade), chance, SIZE, len(CASES)), is_right
 
 
 def table(tenths: Sequence[Sequence[int]]) -> Any:
