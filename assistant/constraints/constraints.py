@@ -55,15 +55,15 @@ class Constraints:
         request: Request,
         tokens: list[int],
         start: Start,
-        thought: tuple[str, str] | None = None,
+        thought_markers: tuple[str, str] | None = None,
         thinks: bool = False,
     ) -> tuple[ConstraintMask, list[str]]:
         """Compile the calls that a request allows; return the mask of its answer, and warnings.
 
         `tokens` and `start` are those of `ConstraintMask`. A schema that cannot be enforced is
-        relaxed, with a warning. `thought` has the markers around a thought that may come first, if
-        the model `thinks`. A `UsageError` says that the constraint of answers without calls cannot
-        be used, that the grammar is too large, or that a strict tool's schema cannot be enforced.
+        relaxed, with a warning. `thought_markers` enclose a thought that may come first, if the
+        model `thinks`. A `UsageError` says that the constraint of answers without calls cannot be
+        used, that the grammar is too large, or that a strict tool's schema cannot be enforced.
         """
         checked = {tool.name: self._schema(tool, call_format) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
@@ -71,7 +71,7 @@ class Constraints:
         rules, choice = LarkRules(self._controls), request.tool_choice
         gap, instead = thinks and choice == "required", _CONSTRAINT if parts else None
         grammar = CallGrammar(call_format, rules).answer(
-            schemas, choice, request.parallel_calls, thought, gap, instead
+            schemas, choice, request.parallel_calls, thought_markers, gap, instead
         )
         answer = {"name": "answer", "lark_grammar": grammar}
         grammar = json.dumps({"grammars": [answer, *parts]})

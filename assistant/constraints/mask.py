@@ -23,13 +23,13 @@ class TokenSet(NamedTuple):
     """A set of tokens, stored as its members or as all others, whichever is shorter."""
 
     ids: Ids  # ascending
-    others: bool
+    is_complement: bool
 
-    def of(self, logits: Logits, indices: Indices | None) -> Logits:
+    def masked(self, logits: Logits, indices: Indices | None) -> Logits:
         """Return a copy of logits that is -inf for tokens outside the set."""
         ids = indices(self.ids) if indices else self.ids
         ids = ids[ids < len(logits)]
-        if self.others:
+        if self.is_complement:
             result = logits.copy()
             result[ids] = -np.inf
         else:
@@ -72,7 +72,7 @@ class ConstraintMask:
         self._read: list[int] = []  # tokens that the matcher has consumed
         self._sets: dict[int, TokenSet] = {}  # allowed after so many of them
         self._bits = np.zeros(-(-tokenizer.vocab_size // 32), np.uint32)
-        self._ends = TokenSet(np.array(sorted(stop_tokens), np.intp), False)
+        self._stop_set = TokenSet(np.array(sorted(stop_tokens), np.intp), False)
         if must_fit and start(tokens) is not None and not self._follow(tokens):
             raise UsageError(
                 "The beginning of this answer does not have the form that is asked for, so it "
@@ -82,7 +82,7 @@ class ConstraintMask:
     def only(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; see `Mask`. The end is never proposed."""
         allowed = self._allowed(tokens)
-        if allowed is None or allowed.others or len(allowed.ids) != 1:
+        if allowed is None or allowed.is_complement or len(allowed.ids) != 1:
             return None
         return None if allowed.ids[0] in self._stops else int(allowed.ids[0])
 
@@ -93,7 +93,7 @@ class ConstraintMask:
         if (allowed := self._allowed(tokens)) is None:
             return logits
         started = perf_counter()
-        result = allowed.of(logits, indices)
+        result = allowed.masked(logits, indices)
         left = result.max() > -np.inf
         self.seconds += perf_counter() - started
         return result if left else None
@@ -131,15 +131,16 @@ class ConstraintMask:
         if not self._follow(tokens):
             start = self._start(tokens)
             ended = start is not None and not self._stops.isdisjoint(tokens[start:])
-            return self._ends if ended else None
+            return self._stop_set if ended else None
         index = len(self._read)
         if index not in self._sets:
             self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
             self._check()
             bits = np.unpackbits(self._bits.view(np.uint8), bitorder="little")
             bits = bits[: self._tokenizer.vocab_size].view(np.bool_)  # searched ten times as fast
-            others = bool(2 * np.count_nonzero(bits) > len(bits))
-            self._sets[index] = TokenSet(np.flatnonzero(~bits if others else bits), others)
+            is_complement = bool(2 * np.count_nonzero(bits) > len(bits))
+            ids = np.flatnonzero(~bits if is_complement else bits)
+            self._sets[index] = TokenSet(ids, is_complement)
             self.rows += 1
         self.seconds += perf_counter() - started
         return self._sets[index]

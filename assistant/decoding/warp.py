@@ -62,7 +62,7 @@ def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
     return logits
 
 
-def nucleus(weights: Probs, top_p: float, unseen: float = 0.0) -> npt.NDArray[np.bool_] | None:
+def nucleus(weights: Probs, top_p: float, unseen: float) -> npt.NDArray[np.bool_] | None:
     """Mark the smallest set of most probable tokens that has probability `top_p`.
 
     Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", equation 2. None: the set

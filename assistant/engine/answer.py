@@ -65,9 +65,9 @@ class AnswerBuilder:
         """
         shown: list[events.Token] = []
         added: list[events.Token] = []
-        thought = 0
+        thought_tokens = 0
         for sampled in round_.tokens:
-            thought += self._text.thinks
+            thought_tokens += self._text.is_thinking
             ends = sampled.id in self._stop_tokens
             text = "" if ends else self._text.complete(sampled.id)
             token = self._provenance.token(sampled, text, len(added))
@@ -83,11 +83,11 @@ class AnswerBuilder:
                 self.stop = events.Stop.STOP_TOKEN if ends else events.Stop.STOP_STRING
                 break
         masked = (self._constraint.rows, self._constraint.seconds) if self._constraint else (0, 0.0)
-        self.figures.add(round_, added, thought, self._text.thinks, masked)
+        self.figures.add(round_, added, thought_tokens, self._text.is_thinking, masked)
         self.stop = self.stop or self._limit()
         # Nothing after the end of the answer is reported.
-        whole = len(added) == len(round_.tokens)
-        rejected = self._provenance.rejected(round_) if whole else ()
+        is_whole = len(added) == len(round_.tokens)
+        rejected = self._provenance.rejected(round_) if is_whole else ()
         self._plan = round_.proposed, forecast
         return self._decoded(shown, rejected)
 
@@ -131,7 +131,6 @@ class Provenance:
     def __init__(self, vocab: Vocab, alternatives: int) -> None:
         self._vocab = vocab
         self._alternatives = alternatives
-        self._names: dict[int, str] = {}
 
     def token(self, sampled: Sampled, text: str, position: int) -> events.Token:
         """Return the report of a decoded token that completes `text`."""
@@ -145,10 +144,10 @@ class Provenance:
             float(target.prob(sampled.id)),
             float(draft.prob(sampled.id)) if len(draft.ids) else None,
             position,
-            _plain(sampled.uniform),
+            _as_float(sampled.uniform),
             self._top(target),
             self._top(draft),
-            _plain(sampled.threshold),
+            _as_float(sampled.threshold),
         )
 
     def logprobs(self, token: int, logits: Logits, count: int) -> tuple[events.TokenLogprob, ...]:
@@ -177,8 +176,8 @@ class Provenance:
             position,
             float(proposal.row.prob(proposal.token)),
             None if target is None else float(target.prob(proposal.token)),
-            _plain(rejected.uniform),
-            _plain(rejected.threshold),
+            _as_float(rejected.uniform),
+            _as_float(rejected.threshold),
         )
 
     def _top(self, row: Row) -> tuple[events.Alternative, ...]:
@@ -187,12 +186,10 @@ class Provenance:
 
     def _name(self, token: int) -> str:
         """Return the text of a token by itself; the name of a control token."""
-        if token not in self._names:
-            piece = self._vocab.piece(token).decode("utf-8", "replace")
-            self._names[token] = piece or self._vocab.text(token)
-        return self._names[token]
+        piece = self._vocab.piece(token).decode("utf-8", "replace")
+        return piece or self._vocab.text(token)
 
 
-def _plain(number: float | None) -> float | None:
+def _as_float(number: float | None) -> float | None:
     """Return a NumPy number as a Python float, which can be sent to another process."""
     return None if number is None else float(number)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from assistant.decoding.lookahead import forecast
 from assistant.engine.engine_choice import choose_engine, required_engine
 from assistant.engine.model_profile import BY_KERNELS, ModelProfile
-from assistant.engine.profile import DRAFT_PREFILL, newest_profile
+from assistant.engine.profile import DRAFT_PREFILL, profile_of
 from assistant.request import EngineArgs
 from models import catalog, machine, memory
 from models.catalog import GGUF
@@ -89,11 +89,12 @@ class Expectations:
         for model in models:
             if (work := self._work(model)) is None:
                 continue
-            name, verify = _name(model), newest_profile(model.path, "verify", folder)
-            draft, prompt_s = newest_profile(model.path, "draft", folder), verify.prompt_token_s
+            name, verify = _name(model), profile_of(model.path, "verify", folder)
+            draft, prompt_s = profile_of(model.path, "draft", folder), verify.prompt_token_s
             if verify.plain_s:
                 self._verify[name] = verify
-            if profile := verify if verify.plain_s else draft if draft.plain_s else None:
+            profile = verify if verify.plain_s else draft
+            if profile.plain_s:
                 # An answer on an idle machine corrects what was measured on a busy one.
                 self._tokens[name] = work[0], min(profile.seconds[1], profile.token_s or inf)
             if not prompt_s and DRAFT_PREFILL in draft.ratios:

@@ -15,7 +15,7 @@ from assistant.engine.batch_check import limit_batch
 from assistant.engine.control import Control
 from assistant.engine.engine_choice import EngineChoice, fall_back_to_llama
 from assistant.engine.model_profile import typical_costs
-from assistant.engine.profile import Profile, newest_profile
+from assistant.engine.profile import Profile, profile_of
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
 from assistant.engine.sources import ngram_store
@@ -68,7 +68,7 @@ class Loader:
                 with suppress(SpecchatError):  # the first answer reports the error
                     assistant.prefill_common_prefix(self.control)
             opened.push(models.pop_all())
-        reading_s = newest_profile(self.setup.target, "verify", self.setup.cache).prompt_token_s
+        reading_s = profile_of(self.setup.target, "verify", self.setup.cache).prompt_token_s
         header = target.weights.header
         assistant.can_grow = target.n_ctx < target.weights.n_ctx_train
         assistant.chat.infills.token_s = reading_s
@@ -189,7 +189,7 @@ class Loader:
         """Map the draft's vocabulary to the target's; ModelError if it lacks too many tokens."""
         ours, theirs = target.weights.header, draft.weights.header
         if ours.vocabulary == theirs.vocabulary:
-            return VocabularyMapping.by_number(target.n_vocab, draft.n_vocab)
+            return VocabularyMapping.identity(target.n_vocab, draft.n_vocab)
         from models.mapping import cached_mapping
 
         try:

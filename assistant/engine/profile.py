@@ -188,7 +188,7 @@ class Profile:
         They continue the cached tokens, and the caches are the same afterwards.
         """
         models = [self.target, self.draft] if self.draft else [self.target]
-        texts = [[*m.cached_tokens] or probe_tokens(SHALLOW, m.n_vocab) for m in models]
+        texts = [[*m.cached_tokens] or probe_text(SHALLOW, m.n_vocab) for m in models]
         before = self._seconds(self.target, texts[0], 1)
         is_calm = self.of_target.add(1, 1.0, before, self._has_all_cores)
         for profile, tokens in evaluations:
@@ -207,7 +207,7 @@ class Profile:
 
     def _seconds(self, model: NativeModel, text: list[int], tokens: int) -> float:
         model.logits(text, rows=0)  # removes what follows the text from the cache
-        longer = [*text, *probe_tokens(tokens, model.n_vocab)]
+        longer = [*text, *probe_text(tokens, model.n_vocab)]
         started = self._clock()
         model.logits(longer, rows=min(tokens, model.max_rows))
         return self._clock() - started
@@ -228,9 +228,7 @@ class Profile:
             self._records.put(key, profile)
 
 
-def newest_profile(
-    path: Path, role: Literal["verify", "draft"], folder: Path | None
-) -> ModelProfile:
+def profile_of(path: Path, role: Literal["verify", "draft"], folder: Path | None) -> ModelProfile:
     """Return the newest profile of a file on this machine, however it was run; empty: none."""
     with suppress(OSError):
         status = path.stat()
@@ -243,7 +241,7 @@ def _valid(profile: ModelProfile | None) -> ModelProfile:
     return profile if profile and profile.is_valid else ModelProfile()
 
 
-def probe_tokens(count: int, n_vocab: int) -> list[int]:
+def probe_text(count: int, n_vocab: int) -> list[int]:
     """Return tokens that hardly repeat.
 
     A mixture of experts would evaluate the same token again with the same experts, for less.

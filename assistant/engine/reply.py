@@ -102,14 +102,14 @@ class Assistant:
             self.prompt_cache.prepare(prompt.tokens, request.stored)
         # A round evaluates the last token again, for its logits.
         cached = min(self.target.cached(prompt.tokens), len(prompt.tokens) - 1)
-        known = Stats(
+        stats = Stats(
             request.mode,
             prompt_tokens=len(prompt.tokens),
             cached_tokens=cached,
             draft=self._draft_name,
             engine=self._engine,
         )
-        figures = Figures(known, self.target, self.draft, clock, requested_at)
+        figures = Figures(stats, self.target, self.draft, clock, requested_at)
         yield Prepared(len(prompt.tokens), cached, prompt.dropped)
         yield from map(Warned, prompt.warnings)
 
@@ -131,7 +131,7 @@ class Assistant:
             call_reader = call_reader_of(prompt.call_format, request)
         prefix = prompt.tokens[prompt.beginning.start :]
         suffix_start = request.infill.suffix_start if request.infill else ""
-        stops = (*request.stop_strings, *filter(None, (suffix_start,)))
+        stops = (*request.stop_strings, suffix_start) if suffix_start else request.stop_strings
         text = AnswerText(prompt.beginning, prefix, stops, call_reader)
         return AnswerBuilder(request, self.vocab, figures, text, mask)
 
@@ -148,8 +148,8 @@ class Assistant:
         if self.target.can_roll_back and request.prediction and not request.infill:
             from assistant.decoding.sources.edit import EditSource
 
-            start, spelling = prompt.beginning.start, (self.vocab.piece, self.vocab.tokenize)
-            edit = EditSource(request.prediction, start, *spelling)
+            start, vocab = prompt.beginning.start, self.vocab
+            edit = EditSource(request.prediction, start, vocab.piece, vocab.tokenize)
             available = {**available, edit.name: edit}
         if prompt.context and SuffixSource.name in available:
             infill = InfillSource(prompt.context, len(prompt.tokens))
@@ -247,11 +247,13 @@ class Assistant:
 
         The limits of enforcing a tool's schema are added to the prompt's warnings.
         """
-        at = prompt.tokens, prompt.thoughts.answer_start
+        tokens, start = prompt.tokens, prompt.thoughts.answer_start
         if not request.tools:
-            return self._constraints.mask(request.constraint, *at) if request.constraint else None
+            constraint = request.constraint
+            return self._constraints.mask(constraint, tokens, start) if constraint else None
+        markers, thinks = prompt.thought_markers, self.chat.thinking.thinks
         mask, limits = self._constraints.call_mask(
-            prompt.call_format, request, *at, prompt.thought, self.chat.thinking.thinks
+            prompt.call_format, request, tokens, start, markers, thinks
         )
         prompt.warnings.extend(limits)
         return mask

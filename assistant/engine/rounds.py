@@ -184,7 +184,7 @@ class Rounds:
         # A partial prefill is of no use, so it continues to its end, in chunks that are timed.
         while option := self._next_prefill(source.prefill_options(tokens)):
             source.restart(tokens, option.context)
-            seen, before = source.seen(tokens[:-1]), self._draft_s
+            seen, before = source.window_tokens(tokens[:-1]), self._draft_s
             start = source.model.cached(seen)
             try:
                 for progress in prefill(source.model, "draft", seen, option.chunk):
@@ -226,7 +226,7 @@ def prefill_draft(
         Cancelled: it was stopped.
     """
     pending, before = source.pending(tokens), source.model.busy_s
-    source.model.logits(source.seen(tokens), rows=0)
+    source.model.logits(source.window_tokens(tokens), rows=0)
     if controller and pending:
         controller.costs.draft.observe(pending, source.model.busy_s - before)
 

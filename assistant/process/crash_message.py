@@ -28,7 +28,7 @@ LOG = "engine.log"
 """The file in the cache folder with the output of the last process that ended."""
 
 
-def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None = None) -> str:
+def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None) -> str:
     """Return what happened, and what to do, as sentences for the user.
 
     Args:
@@ -45,10 +45,10 @@ def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None = No
     advice = _advice(setup, death)
     if death.status in CRASHES:
         advice = _without_native_build(setup or loaded) or f"{advice}{engines.llama_hint()}"
-    return f"The engine's process ended{doing} ({cause}). {advice}{_logged(death.output_tail)}"
+    return f"The engine's process ended{doing} ({cause}). {advice}{_write_log(death.output_tail)}"
 
 
-def _logged(output: str) -> str:
+def _write_log(output: str) -> str:
     """Write a process's output to the log; return the sentence that names the log."""
     if not output.strip():
         return ""

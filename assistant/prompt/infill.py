@@ -70,14 +70,14 @@ class InfillPrompts:
         if "file" in marks and (prefix or infill.suffix):
             if self._update_far(before, infill.suffix, after[NEAR : NEAR + min(FAR, budget // 4)]):
                 near = min(limit, NEAR)
-            far = self._fitting([(FAR_NAME, self._far)] if self._far else [], budget // 2)
+            far = self._file_tokens([(FAR_NAME, self._far)] if self._far else [], budget // 2)
         left = budget - limit - len(far)  # the same for all places of the cursor
         step = max(1, left // STEPS)
         before = before[-(-max(0, len(before) - left) // step) * step :]
-        files = self._fitting(infill.files, left - len(before)) + far
+        files = self._file_tokens(infill.files, left - len(before)) + far
         repeated = before[-BEFORE_PREDICTION:] if predicted else []
         context = [*files, *after, *repeated, *predicted, *before]
-        return self._marked(files, before, after[:near]), context
+        return self._assembled(files, before, after[:near]), context
 
     def _update_far(self, prefix: list[int], suffix: str, part: list[int]) -> bool:
         """Replace a far part that follows no more by another; return whether it follows closely.
@@ -94,7 +94,7 @@ class InfillPrompts:
         self._last_prefix = prefix
         return follows()
 
-    def _marked(self, files: list[int], prefix: list[int], suffix: list[int]) -> list[int]:
+    def _assembled(self, files: list[int], prefix: list[int], suffix: list[int]) -> list[int]:
         """Return the whole prompt. A model without a mark for the middle reads the suffix first."""
         marks, bos = self._vocab.infill_marks, self._vocab.bos
         start = [] if bos is None else [bos]
@@ -102,7 +102,7 @@ class InfillPrompts:
         around = [*before, *after, marks["middle"]] if "middle" in marks else after + before
         return [*start, *files, *around]
 
-    def _fitting(self, files: Sequence[tuple[str, str]], budget: int) -> list[int]:
+    def _file_tokens(self, files: Sequence[tuple[str, str]], budget: int) -> list[int]:
         """Return the tokens of as many of the last files as fit, each with its name."""
         tokenize, mark = self._vocab.tokenize_inside, self._vocab.infill_marks.get("file")
         fitting: list[int] = []

@@ -33,7 +33,7 @@ class ChatPrompt(NamedTuple):
     beginning: AnswerBeginning
     thoughts: ThoughtReader
     call_format: formats.CallFormat
-    thought: tuple[str, str] | None  # the markers of a thought that the model may start by itself
+    thought_markers: tuple[str, str] | None  # of a thought that the model may start by itself
     context: Sequence[int] = ()  # of a gap: the tokens that an answer continues
 
 
@@ -85,7 +85,7 @@ class ChatTokens:
         beginning = self.thinking.beginning(request, tokens, calls)
         thoughts, dropped = self.thinking.reader(request, beginning), oversized + dropped
         markers = beginning.markers
-        is_open = markers is not NO_MARKERS and beginning.at.state == "start"
+        is_open = markers is not NO_MARKERS and beginning.position.state == "start"
         marks = (markers.opens, markers.closes) if is_open and request.thinking != "off" else None
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
 

@@ -47,14 +47,14 @@ class AnswerDeltas:
         return deltas or [{"content": ""} if any(t.part == "answer" for t in tokens) else {}]
 
     def _add_text(self, text: str, thought: str) -> list[Object]:
-        text = self._within(text)
+        text = self._up_to_dedent(text)
         self.text += text
         self.thought += thought
         delta = {"reasoning_content": thought, "content": text}
         delta = {name: more for name, more in delta.items() if more}
         return [delta] if delta else []
 
-    def _within(self, text: str) -> str:
+    def _up_to_dedent(self, text: str) -> str:
         """Return new text up to the end of the line before the first that is indented less."""
         if self.is_over:
             return ""

@@ -36,9 +36,7 @@ _TITLE = {"index": "title_text", "text": "title"}
 _VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab (main, {index}, row)"
 
 
-def summaries(
-    sql: sqlite3.Connection, search: str = "", limit: int = 200
-) -> tuple[ChatSummary, ...]:
+def chats(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple[ChatSummary, ...]:
     """Return conversations, pinned ones first, then the newest.
 
     With a search: those that contain all of its words (the last may be the beginning of a word),
@@ -48,7 +46,7 @@ def summaries(
     if not search:
         rows = sql.execute(_LISTED.format(hit="NULL", joined=""), {"limit": limit})
         return tuple(_summary(row, "") for row in rows)
-    words = _words(search)
+    words = _word_parameters(search)
     sql.execute(_VOCABULARY.format(**_MESSAGE))
     other_script = sql.execute("SELECT 1 FROM temp.terms WHERE term >= '\u0e00' LIMIT 1").fetchone()
     joined = _HITS.format(
@@ -61,7 +59,7 @@ def summaries(
     return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in hits)
 
 
-def _words(search: str) -> list[dict[str, str]]:
+def _word_parameters(search: str) -> list[dict[str, str]]:
     """Return the SQL parameters of each word of a search; indexed words have a `query`."""
     parts = [part[:_MAX_WORD] for part in search.split()]
     indexed = [part for part in parts if any(map(str.isalnum, part))][:_MAX_WORDS]

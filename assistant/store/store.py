@@ -13,7 +13,7 @@ from assistant.store import conversations, files, messages
 from assistant.store.messages import not_found
 from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
-from assistant.store.search import prompts, summaries
+from assistant.store.search import chats, prompts
 from assistant.store.values import FullConversation, Imported, StoredMessage, title_from
 from models.errors import StorageError, well_formed
 
@@ -73,7 +73,7 @@ class Store:
         or answer a message that was deleted here.
         """
         with suppress(StorageError):  # the next close tries again
-            if self._lock and self._lock.take_alone():
+            if self._lock and self._lock.try_exclusive():
                 purge(self._database, announce=self._announce)
         with suppress(StorageError):
             self.back_up()
@@ -82,7 +82,7 @@ class Store:
         if lock:
             lock.close()
 
-    summaries = _method(summaries)
+    summaries = _method(chats)
     prompts = _method(prompts)
     path = _method(messages.path)
     tree = _method(messages.tree)

@@ -40,7 +40,7 @@ class NativeModel:
         self,
         weights: Weights,
         *,
-        n_ctx: int = 4096,
+        n_ctx: int,
         max_rows: int = MAX_ROWS,
         threads: int | None = None,
         cancel: CancelFlag | None = None,

@@ -45,7 +45,7 @@ def make(source: Path) -> Path | None:
         save_record(path.name, copy)  # if this ends the process, it is not tried again soon
         try:
             subprocess.run(repack(source, fresh), check=True, capture_output=True)
-            if _answers(source, fresh) != _answers(source) or checksum.sha256(source) != digest:
+            if _logits_of(source, fresh) != _logits_of(source) or checksum.sha256(source) != digest:
                 return None
             with fresh.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -59,7 +59,7 @@ def make(source: Path) -> Path | None:
     return path
 
 
-def _answers(source: Path, copy: Path | None = None) -> bytes:
+def _logits_of(source: Path, copy: Path | None = None) -> bytes:
     """Return the logits of a few tokens in batches of several sizes, bit for bit."""
     weights = Weights(source, copy=copy)
     model = NativeModel(weights, n_ctx=256, max_rows=4)

@@ -62,9 +62,7 @@ def make(source: Path, ids: Ids, serves: str, check: Callable[[Path], object]) -
         requantised, fresh = folder / "requantised.part", folder / path.name
         quantize(source, requantised)
         layout = read_layout(requantised)
-        values = dict(layout.values)
-        if not is_whole:
-            values = writing.trimmed_values(values, ids, size)
+        values = dict(layout.values) if is_whole else writing.trimmed(layout.values, ids, size)
         name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else source.stem
         origin = {NAME: f"{name} slim", RECIPE: recipe, SOURCE: source.name, SERVES: serves}
         origin[SOURCE_SHA256] = checksum.sha256_once(source)

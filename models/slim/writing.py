@@ -144,7 +144,7 @@ def most_frequent(vocabulary: FileVocabulary, size: int) -> Ids:
     return np.sort(np.array([*needed, *others[: max(0, size - len(needed))]], np.intp))
 
 
-def trimmed_values(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
+def trimmed(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
     """Return the metadata of a file with only the tokens `ids`, if its tokenizer allows it."""
     kind = values.get(TOKENIZER, b"")[12:].decode("utf-8", "replace")
     if kind not in _TRIMMED:

@@ -126,7 +126,7 @@ def test_every_number_that_belongs_to_a_token_goes_with_it():
         "test.vocab_size": writing.number_value(7),
         "test.layers": numbers(4, "<u4", [1, 2, 3]),
     }
-    assert writing.trimmed_values(values, np.array([0, 1, 3, 4]), 7) == {
+    assert writing.trimmed(values, np.array([0, 1, 3, 4]), 7) == {
         "tokenizer.ggml.model": writing.text_value("llama"),
         "tokenizer.ggml.tokens": spelt("a", "b", "d", "ab"),
         "tokenizer.ggml.scores": numbers(6, "<f4", [0, -1, -3, -4]),
@@ -141,7 +141,7 @@ def test_every_number_that_belongs_to_a_token_goes_with_it():
 def test_vocabulary_that_is_no_list_of_pieces_is_left_alone():
     values = {"tokenizer.ggml.model": writing.text_value("rwkv")}
     with pytest.raises(ModelError, match="'rwkv'"):
-        writing.trimmed_values(values, np.array([0]), 1)
+        writing.trimmed(values, np.array([0]), 1)
 
 
 def test_a_slim_draft_is_requantised_and_says_how_it_was_made(models, source):

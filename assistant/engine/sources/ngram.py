@@ -120,13 +120,13 @@ class NgramSource(Source):
         if not entries:
             return None
         tokens = tuple(entry.token for entry in entries)
-        return Run(self.name, tokens, tuple(entry_bucket(entry) for entry in entries))
+        return Run(self.name, tokens, tuple(bucket_of(entry) for entry in entries))
 
     def _find(self, context: Sequence[int]) -> Continuation | None:
         return next(filter(None, (tables.find(context) for tables in self._tables)), None)
 
 
-def entry_bucket(entry: Continuation) -> int:
+def bucket_of(entry: Continuation) -> int:
     """Return the bucket of an entry: 0 to 3 by its count, 4 to 7 if it is nearly always right."""
     often = min(entry.times.bit_length() - 2, 3)
     return often + 4 if entry.percent >= ALWAYS else often

@@ -49,7 +49,7 @@ def imagined_controller() -> Controller:
     return Controller(costs)
 
 
-def decode_rounds(
+def rounds_of(
     target: Any,
     drafter: Cascade,
     tokens: list[int],

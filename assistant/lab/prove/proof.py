@@ -20,8 +20,8 @@ from assistant.decoding.warp import Warp, warp, warp_with
 from assistant.engine.control import Control
 from assistant.engine.load import load
 from assistant.engine.reply import rule_of
-from assistant.lab.protocol import FALSE_ALARM, Check, LabEvent, Layer, Meter, Prove, Proved
-from assistant.lab.prove.pair import ProvedPair, RecordingModel, decode_rounds, imagined_controller
+from assistant.lab.protocol import FALSE_ALARM, Check, LabEvent, Meter, Prove, Proved
+from assistant.lab.prove.pair import ProvedPair, RecordingModel, imagined_controller, rounds_of
 from assistant.lab.prove.replay import check_noise, check_restored, check_texts, continue_text, ways
 from assistant.request import RULES, Request, Sampling
 from models.errors import Cancelled, ModelError
@@ -108,7 +108,7 @@ class Sampler:
         control, controller = Control("auto"), imagined_controller()
         for _ in range(size):
             tokens = list(self._prompt)
-            for round_ in decode_rounds(
+            for round_ in rounds_of(
                 self._target, self._drafter, tokens, TOKENS, rule, as_it_is, control, controller,
                 has_begun=True,
             ):  # fmt: skip
@@ -118,9 +118,7 @@ class Sampler:
         return texts, proposed
 
 
-def check_samples(
-    layer: Layer, what: str, sampler: Sampler, rule: Rule, size: int, tests: int
-) -> Check:
+def check_samples(what: str, sampler: Sampler, rule: Rule, size: int, tests: int) -> Check:
     """Check that samples follow the law: by their first token, by two, and by all.
 
     `tests` is the number of such checks. The p-value is corrected for them: all together give a
@@ -137,8 +135,8 @@ def check_samples(
         p_value = min(p_value, p_bound(counts, law) * TOKENS * tests)
     figures = {"answers": size, **{f"proposed by {name}": n for name, n in proposed.items()}}
     if not proposed:
-        return Check(layer, what, None, figures, note="nothing was proposed")
-    return Check(layer, what, p_value > FALSE_ALARM, figures, p_value)
+        return Check("samples", what, None, figures, note="nothing was proposed")
+    return Check("samples", what, p_value > FALSE_ALARM, figures, p_value)
 
 
 def p_bound(counts: Mapping[Text, int], law: Mapping[Text, float]) -> float:
@@ -221,4 +219,4 @@ def _checks(pair: ProvedPair, size: int, length: int, turns: int, tasks: int) ->
         sampler = Sampler(target, pair.sources, prompt, warp)
         for rule in RULES:
             what, chance = f"“{beginning} …” {rule} rule", rule_of(Request((), rule=rule))
-            yield check_samples("samples", what, sampler, chance, size, turns * len(RULES))
+            yield check_samples(what, sampler, chance, size, turns * len(RULES))

@@ -32,9 +32,9 @@ from assistant.lab.prove.pair import (
     DecodedText,
     ProvedPair,
     RecordingModel,
-    decode_rounds,
     emptied,
     imagined_controller,
+    rounds_of,
 )
 from assistant.request import Request, Sampling
 
@@ -78,9 +78,7 @@ def continue_text(
     """Continue a text as a chat does, with all its sources; or by ArS, the target `alone`."""
     target, warp, tokens = RecordingModel(pair.target), warp_with(way.sampling), text.tokens
     drafter = Cascade(*pair.sources)
-    chat = decode_rounds(
-        target, drafter, tokens, length, way.rule, warp, way.control, way.controller
-    )
+    chat = rounds_of(target, drafter, tokens, length, way.rule, warp, way.control, way.controller)
     ars = islice(autoregressive(target, tokens, warp, way.rule), length)
     for round_ in ars if alone else chat:
         text.add(round_, target.rows)

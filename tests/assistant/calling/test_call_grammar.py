@@ -34,7 +34,7 @@ by_every_format = pytest.mark.parametrize("form", [HERMES, NAMED, LISTED, SPACED
 def read(form, text, choice="auto", tools=TOOLS, several=True, asked=None, thought=None):
     """Return how much of a text may be an answer, and whether that is whole."""
     request = asking(*tools, choice=choice, parallel_calls=several, constraint=asked)
-    return fits(WORDS, form, request, text, thought=thought, thinks=thought is not None)
+    return fits(WORDS, form, request, text, thought_markers=thought, thinks=thought is not None)
 
 
 WHOLE, BEGUN, WRONG = (True, True), (True, False), (False, False)

@@ -173,7 +173,7 @@ def test_a_suffix_is_cut_to_half_a_second_of_prefill(
 ) -> None:
     path = tiny.write(tmp_path / "alone.gguf", controls=(*tiny.CONTROLS, *MARKS[:3]))
     known = ModelProfile(prompt_token_s=token_s)
-    monkeypatch.setattr("assistant.engine.loader.newest_profile", lambda *_: known)
+    monkeypatch.setattr("assistant.engine.loader.profile_of", lambda *_: known)
     after = "".join(f"line {number}\n" for number in range(200))
     request = Request((Message("user", "a = "),), infill=Infill(after))
     with loaded(EngineArgs(path, None, 4096, threads=1, measure=False)) as (assistant, _):

@@ -83,12 +83,12 @@ class ReplaySource(ModelSource):
 
     def __init__(self, model: ReplayModel, rows_after: Callable[[Sequence[int]], Row]) -> None:
         n_vocab = 1 << 18
-        super().__init__(model, VocabularyMapping.by_number(n_vocab, n_vocab))
+        super().__init__(model, VocabularyMapping.identity(n_vocab, n_vocab))
         self._rows_after = rows_after
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
         """Return the recorded row, after the time of its evaluation."""
-        self.model.logits(self.seen(tokens))
+        self.model.logits(self.window_tokens(tokens))
         row = self._rows_after(tokens)
         return row, row.margin or 0
 

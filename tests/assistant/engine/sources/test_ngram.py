@@ -13,8 +13,8 @@ from assistant.engine.sources.ngram import (
     Continuation,
     NgramSource,
     Tables,
+    bucket_of,
     build_tables,
-    entry_bucket,
     open_tables,
 )
 
@@ -132,9 +132,7 @@ def test_tokens_that_the_target_lacks_are_never_offered():
 
 def test_evidence_tells_how_often_and_how_surely():
     classes = [
-        entry_bucket(Continuation(0, times, percent))
-        for percent in (80, 95)
-        for times in (2, 4, 8, 99)
+        bucket_of(Continuation(0, n, percent)) for percent in (80, 95) for n in (2, 4, 8, 99)
     ]
     assert classes == list(range(8))
     run = source(*[[1, 2, 3, 4]] * 5).offer([1, 2], 9)

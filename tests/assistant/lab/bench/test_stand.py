@@ -10,7 +10,7 @@ import pytest
 
 from assistant.engine.control import Control
 from assistant.engine.engine import EngineState
-from assistant.engine.race import in_turns
+from assistant.engine.race import take_turns
 from assistant.events import Decoded, Finished, LaneEvent, Stats
 from assistant.lab.bench import trial_runner as module
 from assistant.lab.bench.answers import Compared, Measured, Totals
@@ -80,7 +80,7 @@ def test_none_is_a_stride_and_a_round_ahead_of_another(trials, stand, monkeypatc
     steps = []
 
     def watched(*arguments):
-        for step in in_turns(*arguments):
+        for step in take_turns(*arguments):
             steps.append(step)
             yield step
 
@@ -168,7 +168,7 @@ def seen(in_lockstep: bool, period: float) -> float:
     for order in (systems, systems[::-1]) * 7:
         runners: list[Any] = [Worker(i, machine, *each) for i, each in enumerate(order)]
         for together in [runners] if in_lockstep else [[each] for each in runners]:
-            [*in_turns(together, module._strides)]
+            [*take_turns(together, module._strides)]
         ars, sps = (measured(*each.pace) for each in sorted(runners, key=lambda each: each.round))
         ratios.append(sps.speedup(ars))
     return geometric_mean(ratios)

@@ -66,7 +66,7 @@ CASES: Sequence[tuple[str, Callable[[Any], Rule], type[Cascade], bool]] = (
 
 def sampler(cascade: type[Cascade] = Cascade, sources: Sequence[Source] | None = None) -> Sampler:
     """Return what samples the small example."""
-    draft = ModelSource(table(DRAFT), VocabularyMapping.by_number(len(TARGET), len(DRAFT)))
+    draft = ModelSource(table(DRAFT), VocabularyMapping.identity(len(TARGET), len(DRAFT)))
     made = Sampler(table(TARGET), [draft] if sources is None else sources, [0], WARP)
     made._drafter = cascade(*made._drafter.sources.values())
     return made
@@ -76,7 +76,7 @@ def checks() -> Iterator[tuple[Check, bool]]:
     """Yield what samples of each case say, and whether it is right."""
     for what, rule, cascade, is_right in CASES:
         chance = rule(np.random.default_rng(0))
-        yield check_samples("samples", what, sampler(cascade), chance, SIZE, len(CASES)), is_right
+        yield check_samples(what, sampler(cascade), chance, SIZE, len(CASES)), is_right
 
 
 def table(tenths: Sequence[Sequence[int]]) -> Any:

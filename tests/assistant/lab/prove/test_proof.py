@@ -13,15 +13,6 @@ from assistant.engine.control import Control
 from assistant.lab.protocol import Check, Layer, Measuring, Prove
 from assistant.lab.prove import proof, replay
 from assistant.lab.prove.pair import ProvedPair
-from assistant.lab.prove.replay import (
-    OTHER_ROWS,
-    OTHER_TOKENS,
-    TOO_FAR,
-    check_texts,
-    compare_texts,
-    continue_text,
-    ways,
-)
 from assistant.request import EngineArgs, Sampling
 from models.errors import Cancelled
 from models.files.snapshots import Snapshots
@@ -30,8 +21,7 @@ from tests import tiny
 from tests.assistant.engine.answering import assistant_with
 from tests.engine import ENGINE, llama_alone
 
-HOT = Sampling(temperature=12.0)
-"""The tiny models' logits are far apart."""
+HOT = Sampling(temperature=12.0)  # the tiny models' logits are far apart
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +164,7 @@ def test_a_cancel_stops_it_with_what_was_found(tiny_target):
 
 
 def found(pair, noise=0.0):
-    return list(check_texts(pair, "a task", pair.prompt("Why?"), 24, noise))
+    return list(replay.check_texts(pair, "a task", pair.prompt("Why?"), 24, noise))
 
 
 def restored(pair, noise=0.0):
@@ -192,7 +182,7 @@ class Biased(CoupledRule):
 def test_a_rule_that_is_biased_is_found(pair, monkeypatch):
     monkeypatch.setattr(replay, "rule_of", lambda request: Biased(request.seed or 0))
     for check in found(pair)[1:]:  # at temperature 0 this draft is always right
-        assert (check.holds, check.note) == (False, OTHER_TOKENS)
+        assert (check.holds, check.note) == (False, replay.OTHER_TOKENS)
 
 
 class Forgetful:
@@ -216,15 +206,15 @@ def test_rows_that_remember_rejected_proposals_are_found(pair):
     assert False in [check.holds for check in found(pair)]
 
 
-@pytest.mark.parametrize(("noise", "note"), [(0.5, ""), (0.01, TOO_FAR)])
+@pytest.mark.parametrize(("noise", "note"), [(0.5, ""), (0.01, replay.TOO_FAR)])
 def test_a_parting_is_explained_by_noise_alone(pair, noise, note):
-    way, prompt = ways(pair)[0], pair.prompt("Why?")
-    alone = continue_text(pair, pair.start(prompt), 12, way, alone=True)
-    text = continue_text(pair, pair.start(prompt), 12, way)
+    way, prompt = replay.ways(pair)[0], pair.prompt("Why?")
+    alone = replay.continue_text(pair, pair.start(prompt), 12, way, alone=True)
+    text = replay.continue_text(pair, pair.start(prompt), 12, way)
     place = alone.start + 4
     alone.tokens[place] += 1
     alone.rows[place] = alone.rows[place] + 0.3
-    check = compare_texts(pair, way, "a task", alone, text, noise)
+    check = replay.compare_texts(pair, way, "a task", alone, text, noise)
     assert (check.holds, check.note) == (not note, note)
     assert (check.figures["parting"], check.figures["off"]) == (5, pytest.approx(0.3, rel=1e-3))
 
@@ -251,7 +241,7 @@ def test_rows_that_a_restore_changes_a_little_are_found(pair, monkeypatch):
         replay, "replay_rows", lambda *given: ((at, row + off) for at, row in replayed(*given))
     )
     check = restored(pair)
-    assert (check.holds, check.note) == (False, OTHER_ROWS)
+    assert (check.holds, check.note) == (False, replay.OTHER_ROWS)
     assert restored(pair, noise=0.02).holds
 
 
@@ -263,7 +253,8 @@ def test_a_state_that_was_not_restored_was_not_tested(pair, monkeypatch):
 
 
 def test_noise_is_measured_row_by_row_and_logits_infinite_in_both_are_no_difference(pair):
-    text = continue_text(pair, pair.start(pair.prompt("Why?")), 12, ways(pair)[0], alone=True)
+    start, way = pair.start(pair.prompt("Why?")), replay.ways(pair)[0]
+    text = replay.continue_text(pair, start, 12, way, alone=True)
     for row in text.rows.values():
         row *= np.float32(1.25)
     two, four, prompt = replay.check_noise(pair.target, text, (2, 4))
