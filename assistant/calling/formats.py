@@ -30,8 +30,8 @@ class CallFormat:
     several: bool = True  # whether an answer may have several calls
     bare: bool = False  # whether an answer may also be a call in bare JSON; see `BARE`
     syntax: Syntax = "json"  # of the arguments
-    ended: str = ""  # the end of prompts whose template forgets the start of the answer ...
-    start: str = ""  # ... and that start, which is added
+    ended: str = ""  # how prompts end if the template forgets the start of an answer; see `start`
+    start: str = ""  # the start of an answer, which is added to prompts with that end
 
     @property
     def texts(self) -> tuple[str, ...]:

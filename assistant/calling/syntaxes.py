@@ -25,7 +25,7 @@ class GemmaArguments:
         self._depth, self._quoted = 1, False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; see `JsonArguments`."""
+        """Read more text; see `JsonArguments`."""
         self._rest += text
         added, self._begins = self._begins, ""
         while self._depth:
@@ -154,7 +154,7 @@ class XmlArguments:
         self._rest, self._any = "", False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; see `JsonArguments`."""
+        """Read more text; see `JsonArguments`."""
         self._rest += text
         added = ""
         while element := self._ELEMENT.match(self._rest):

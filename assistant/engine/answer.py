@@ -15,7 +15,7 @@ from assistant.decoding.lookahead.forecast import Forecast
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.model import Logits
 from assistant.decoding.row import EMPTY, Row, top_indices
-from assistant.engine.figures import Figures
+from assistant.engine.stats_builder import StatsBuilder
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
 from models.native.vocab import Vocab
@@ -29,14 +29,14 @@ class AnswerBuilder:
 
     Args:
         request: has the limit of the answer's length, and the number of alternatives to report.
-        figures: collects the answer's stats.
+        stats_builder: collects the answer's stats.
     """
 
     def __init__(
         self,
         request: Request,
         vocab: Vocab,
-        figures: Figures,
+        stats_builder: StatsBuilder,
         text: AnswerText,
         constraint: ConstraintMask | None = None,
     ) -> None:
@@ -54,7 +54,7 @@ class AnswerBuilder:
         self._provenance = Provenance(vocab, request.alternatives)
         self._logprobs = request.logprobs
         self._plan: tuple[int, Forecast | None] = 0, None  # of the last round
-        self.figures = figures
+        self.stats_builder = stats_builder
 
     def add(
         self, round_: Round, forecast: Forecast | None = None, logits: Logits | None = None
@@ -83,7 +83,7 @@ class AnswerBuilder:
                 self.stop = events.Stop.STOP_TOKEN if ends else events.Stop.STOP_STRING
                 break
         masked = (self._constraint.rows, self._constraint.seconds) if self._constraint else (0, 0.0)
-        self.figures.add(round_, added, thought_tokens, self._text.is_thinking, masked)
+        self.stats_builder.add(round_, added, thought_tokens, self._text.is_thinking, masked)
         self.stop = self.stop or self._limit()
         # Nothing after the end of the answer is reported.
         is_whole = len(added) == len(round_.tokens)
@@ -102,7 +102,7 @@ class AnswerBuilder:
             text,
             () if is_cut else tuple(self._ids),  # the text was cut within a token
             stop,
-            self.figures.stats,
+            self.stats_builder.stats,
             complete=self._constraint is None or (not is_cut and self._constraint.is_complete),
             thought=thought,
             tool_calls=call_reader.tool_calls if call_reader else (),
@@ -112,13 +112,13 @@ class AnswerBuilder:
         """Return why the answer ends without a stop token or string; None if it does not."""
         if self._constraint and self._constraint.is_over:
             return events.Stop.STOP_TOKEN
-        is_full = self.figures.stats.generated_tokens >= self._max_tokens
+        is_full = self.stats_builder.stats.generated_tokens >= self._max_tokens
         return events.Stop.LENGTH if is_full else None
 
     def _decoded(
         self, shown: Sequence[events.Token], rejected: tuple[events.RejectedToken, ...] = ()
     ) -> events.Decoded:
-        (lookahead, forecast), stats = self._plan, self.figures.stats
+        (lookahead, forecast), stats = self._plan, self.stats_builder.stats
         used = stats.prompt_tokens + stats.generated_tokens
         reader = self._text.call_reader
         deltas: tuple[events.CallDelta, ...] = reader.drain() if reader else ()

@@ -21,9 +21,9 @@ ERROR = 0.25
 
 
 def limit_batch(model: NativeModel, folder: Path | None) -> bool:
-    """Limit a model's batches to `NARROW` tokens if wide ones give other logits; return whether.
+    """Limit a model's batches to `NARROW` tokens if wide ones give other logits.
 
-    The result for a file and an engine is saved in `folder`, if any.
+    Return whether it did. The result for a file and an engine is saved in `folder`, if any.
 
     Raises:
         Cancelled: it was stopped.

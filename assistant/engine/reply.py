@@ -21,9 +21,9 @@ from assistant.decoding.sources.suffix import InfillSource, SuffixSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.control import Control
-from assistant.engine.figures import Figures
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.rounds import PlannedRound, Rounds, prefill, prefill_draft
+from assistant.engine.stats_builder import StatsBuilder
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
@@ -109,20 +109,20 @@ class Assistant:
             draft=self._draft_name,
             engine=self._engine,
         )
-        figures = Figures(stats, self.target, self.draft, clock, requested_at)
+        stats_builder = StatsBuilder(stats, self.target, self.draft, clock, requested_at)
         yield Prepared(len(prompt.tokens), cached, prompt.dropped)
         yield from map(Warned, prompt.warnings)
 
-        answer = self._answer_builder(request, prompt, figures, mask)
+        answer = self._answer_builder(request, prompt, stats_builder, mask)
         rounds = self._rounds(request, prompt, control, mask, clock)
         with suppress(Cancelled):  # the end of an answer that nothing else has ended
             yield from prefill(self.target, "target", prompt.tokens[:-1])
-            figures.start_decoding()
+            stats_builder.start_decoding()
             yield from self._decode(rounds, answer, request)
         yield from answer.finish()
 
     def _answer_builder(
-        self, request: Request, prompt: ChatPrompt, figures: Figures, mask: ConstraintMask | None
+        self, request: Request, prompt: ChatPrompt, stats: StatsBuilder, mask: ConstraintMask | None
     ) -> AnswerBuilder:
         call_reader = None
         if request.tools:
@@ -133,7 +133,7 @@ class Assistant:
         suffix_start = request.infill.suffix_start if request.infill else ""
         stops = (*request.stop_strings, suffix_start) if suffix_start else request.stop_strings
         text = AnswerText(prompt.beginning, prefix, stops, call_reader)
-        return AnswerBuilder(request, self.vocab, figures, text, mask)
+        return AnswerBuilder(request, self.vocab, stats, text, mask)
 
     def _rounds(
         self,
@@ -194,7 +194,7 @@ class Assistant:
         """Load the draft during an answer, and have it propose from the next round on."""
         try:
             if source := self.load_draft():
-                answer.figures.add_draft(source.model)
+                answer.stats_builder.add_draft(source.model)
                 rounds.add_draft(source)
         except ModelError as error:
             self.deferred_draft = None

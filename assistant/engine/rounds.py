@@ -50,8 +50,8 @@ class Rounds:
         forced: returns the token that must come next, if any; see `ThoughtReader.forced`.
         answer_start: index of the answer's first token, by default the end of `tokens`. The first
             token is never proposed, so that it waits for no draft.
-        is_suggestion: whether it is an editor's: its first token may be copied, and less be lost.
-        is_predicted: whether the request has a prediction: then as much may be lost as elsewhere.
+        is_suggestion: whether it is for an editor: its first token may be copied, less time lost.
+        is_predicted: whether the request has a prediction: then as much may be lost as in a chat.
         limit: number of tokens from which on no round begins; by default the context's size.
         clock: seconds, to time rounds.
     """

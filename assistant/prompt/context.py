@@ -45,9 +45,9 @@ def drop_oversized(
     required = [*filter(_is_system, messages), *(turns[-1] if turns else ())]
     for message in filter(is_oversized, required):
         name, advice = _SHORTEN[message.role]
-        size = f"{count_tokens(message.content, tokenize, limit):,} tokens"
-        room = f"there is room for {budget:,}"
-        raise ContextFull(f"The {name} takes about {size}, and {room}. {advice}.")
+        size = f"{count_tokens(message.content, tokenize, limit):,}"
+        sentence = f"The {name} takes about {size} tokens, and there is room for {budget:,}."
+        raise ContextFull(f"{sentence} {advice}.")
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
     return _without(head, turns, dropped), dropped
 

@@ -73,7 +73,8 @@ class InfillPrompts:
             far = self._file_tokens([(FAR_NAME, self._far)] if self._far else [], budget // 2)
         left = budget - limit - len(far)  # the same for all places of the cursor
         step = max(1, left // STEPS)
-        before = before[-(-max(0, len(before) - left) // step) * step :]
+        steps = -(-max(0, len(before) - left) // step)  # rounded up
+        before = before[steps * step :]
         files = self._file_tokens(infill.files, left - len(before)) + far
         repeated = before[-BEFORE_PREDICTION:] if predicted else []
         context = [*files, *after, *repeated, *predicted, *before]

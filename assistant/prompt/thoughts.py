@@ -133,8 +133,8 @@ NO_MARKERS = Markers("", "", {"start": {}, "thought": {}, "answer": {}}, ())
 def find_markers(template: str, is_token: Callable[[str], bool]) -> Markers:
     """Return the markers of the family that a template or vocabulary belongs to."""
     known = ((family, sign) for family in FAMILIES for sign in family.signs)
-    signed = (family for family, sign in known if sign in template or is_token(sign))
-    family = next(signed, NO_MARKERS)
+    families = (family for family, sign in known if sign in template or is_token(sign))
+    family = next(families, NO_MARKERS)
     wraps = [wrap for pair in WRAPS for wrap in pair if all(tag in template for tag in pair)]
     if family is NO_MARKERS or not wraps:
         return family

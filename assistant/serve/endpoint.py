@@ -133,9 +133,9 @@ class Endpoint:
     ) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
-        packing = http.headers.get("content-encoding", "identity").lower()
+        encoding = http.headers.get("content-encoding", "identity").lower()
         # A page cannot send JSON elsewhere without permission.
-        if kind != "application/json" or packing != "identity":
+        if kind != "application/json" or encoding != "identity":
             why = "The body must be application/json, and not compressed."
             raise ApiError(415, why, "unsupported_media_type")
         body = await body_of(http)

@@ -146,19 +146,20 @@ class Store:
         Of the trace of an answer that streams, only the steps that are not stored yet are written.
         """
         values = {name: getattr(message, name) for name in _CHANGING}
-        streams, streamed = message.state == "streaming", self._streamed.get(message.id, ())
-        more = bool(streamed) and trace[: len(streamed)] == streamed
+        is_streaming, streamed = message.state == "streaming", self._streamed.get(message.id, ())
+        appends = bool(streamed) and trace[: len(streamed)] == streamed
 
         def save(sql: sqlite3.Connection) -> StoredMessage:
             saved = messages.change(sql, message.id, **values)
-            messages.store_trace(sql, message.id, trace[len(streamed) :] if more else trace, more)
-            if not streams:
+            steps = trace[len(streamed) :] if appends else trace
+            messages.store_trace(sql, message.id, steps, appends)
+            if not is_streaming:
                 sql.execute(_MARK_UPDATED, (time.time(), message.id))
             return saved
 
         saved = self._database.write(save)
         self._streamed[message.id] = trace
-        if not streams:
+        if not is_streaming:
             del self._streamed[message.id]
         return saved
 

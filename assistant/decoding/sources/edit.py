@@ -162,13 +162,13 @@ class EditSource(Source):
         """Offer up to `budget` tokens of the old text, unless the position is uncertain."""
         position, last, line = self._after(tokens)
         word = last.lstrip(BLANK)
-        fits = self._old.expected(position.word_index).startswith(word)
-        if not fits:
+        is_expected = self._old.expected(position.word_index).startswith(word)
+        if not is_expected:
             position, last = self._old.after(position, word), b""
         text = self._old.ahead(position.word_index, 6 * budget + len(last))
-        if position.missed and not (word and fits) and line.rstrip(BLANK)[-1:] != b"\n":
-            within_name = NAME.match(line[-1:]) and not NAME.match(text.lstrip(BLANK))
-            if position.missed > MAX_NEW_WORDS or not within_name:
+        if position.missed and not (word and is_expected) and line.rstrip(BLANK)[-1:] != b"\n":
+            ends_name = NAME.match(line[-1:]) and not NAME.match(text.lstrip(BLANK))
+            if position.missed > MAX_NEW_WORDS or not ends_name:
                 return None
         text = text[len(last) :] if text.startswith(last) else text.lstrip(BLANK)[len(word) :]
         run = self._tokens_of(line[line.rfind(b"\n") :], text)[:budget]

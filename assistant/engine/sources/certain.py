@@ -1,4 +1,4 @@
-"""Draft sources of certain tokens: forced ones, and those that a constraint leaves no choice of."""
+"""Draft sources of certain tokens: forced ones, and those that a constraint prescribes."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ class ForcedSource(Source):
 
 
 class ConstraintSource(Source):
-    """Proposes tokens that a constraint leaves no choice of."""
+    """Proposes tokens that a constraint prescribes."""
 
     name = "form"
 

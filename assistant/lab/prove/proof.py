@@ -205,7 +205,7 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
 def _checks(pair: ProvedPair, size: int, length: int, turns: int, tasks: int) -> Iterator[Check]:
     target, long = pair.target, pair.prompt(" ".join(TASKS))
     text, widest = pair.start(pair.prompt(TASKS[0])), target.max_rows
-    continue_text(pair, text, max(length, widest), ways(pair)[0], alone=True)
+    continue_text(pair, text, max(length, widest), ways(pair)[0], by_ars=True)
     widths, noise = sorted({2, pair.lookahead + 1, 8, widest}), 0.0
     for check in check_noise(target, text, widths):
         noise = max(noise, check.figures.get("largest difference", 0.0))

@@ -73,14 +73,14 @@ def ways(pair: ProvedPair) -> tuple[Way, Way, Way]:
 
 
 def continue_text(
-    pair: ProvedPair, text: DecodedText, length: int, way: Way, alone: bool = False
+    pair: ProvedPair, text: DecodedText, length: int, way: Way, by_ars: bool = False
 ) -> DecodedText:
-    """Continue a text as a chat does, with all its sources; or by ArS, the target `alone`."""
+    """Continue a text as a chat does, with all its sources; or by ArS, the target alone."""
     target, warp, tokens = RecordingModel(pair.target), warp_with(way.sampling), text.tokens
     drafter = Cascade(*pair.sources)
     chat = rounds_of(target, drafter, tokens, length, way.rule, warp, way.control, way.controller)
     ars = islice(autoregressive(target, tokens, warp, way.rule), length)
-    for round_ in ars if alone else chat:
+    for round_ in ars if by_ars else chat:
         text.add(round_, target.rows)
     return text
 
@@ -99,7 +99,7 @@ def replay_rows(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logi
 
 
 def compare_texts(
-    pair: ProvedPair, way: Way, name: str, alone: DecodedText, text: DecodedText, noise: float
+    pair: ProvedPair, way: Way, name: str, ars: DecodedText, text: DecodedText, noise: float
 ) -> Check:
     """Check that a text is that of ArS and its rows are the target's own, or explain why not."""
     warp, rule, largest, count, same, identical = warp_with(way.sampling), way.rule, 0.0, 0, 0, 0
@@ -116,11 +116,11 @@ def compare_texts(
         "largest difference": largest,
     }
     note = OTHER_TOKENS if same < count else OTHER_ROWS if largest > noise else ""
-    indices = range(alone.start, min(len(alone.tokens), len(text.tokens)))
-    parting = next((i for i in indices if alone.tokens[i] != text.tokens[i]), None)
+    indices = range(ars.start, min(len(ars.tokens), len(text.tokens)))
+    parting = next((i for i in indices if ars.tokens[i] != text.tokens[i]), None)
     if parting is not None:
-        off = largest_difference(alone.rows[parting], text.rows[parting])
-        figures |= {"parting": parting - alone.start + 1, "off": off}
+        off = largest_difference(ars.rows[parting], text.rows[parting])
+        figures |= {"parting": parting - ars.start + 1, "off": off}
         note = note or (TOO_FAR if off > MAX_OFF * noise else "")
     return Check(way.layer, name, not note, figures, note=note)
 
@@ -130,16 +130,16 @@ def check_texts(
 ) -> Iterator[Check]:
     """Decode an answer by ArS and by SpS, in each way."""
     for way in ways(pair):
-        alone = continue_text(pair, pair.start(prompt), length, way, alone=True)
+        ars = continue_text(pair, pair.start(prompt), length, way, by_ars=True)
         text = continue_text(pair, pair.start(prompt), length, way)
-        yield compare_texts(pair, way, name, alone, text, noise)
+        yield compare_texts(pair, way, name, ars, text, noise)
 
 
 def check_restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float) -> Check:
     """Decode the second half of an answer after the first was restored from a snapshot."""
     name, way = "an answer that was half finished before", ways(pair)[1]._replace(layer="restored")
-    alone = continue_text(pair, pair.start(prompt), length, way, alone=True)
-    text = continue_text(pair, pair.start(prompt), length // 2, way, alone=True)
+    ars = continue_text(pair, pair.start(prompt), length, way, by_ars=True)
+    text = continue_text(pair, pair.start(prompt), length // 2, way, by_ars=True)
     slow: Any = AlwaysSnapshotModel(pair.target)
     with TemporaryDirectory() as folder:
         for is_written in (True, False):
@@ -152,7 +152,7 @@ def check_restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: 
     if pair.target.cached(text.tokens) < len(text.tokens) - 1:
         return Check("restored", name, None, note="there was no room for a snapshot")
     continue_text(pair, text, length - length // 2, way)
-    return compare_texts(pair, way, name, alone, text, noise)
+    return compare_texts(pair, way, name, ars, text, noise)
 
 
 class AlwaysSnapshotModel(RecordingModel):

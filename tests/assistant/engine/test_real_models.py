@@ -36,7 +36,7 @@ class Echo(Source):
 def checked(pair: ProvedPair, prompt: str, length: int, widths: tuple[int, ...]) -> float:
     """Check a pair's answers in each way; return the share of proposals that were accepted."""
     tokens = pair.prompt(prompt)
-    text = continue_text(pair, pair.start(tokens), max(length, *widths), ways(pair)[0], alone=True)
+    text = continue_text(pair, pair.start(tokens), max(length, *widths), ways(pair)[0], by_ars=True)
     noise = [*check_noise(pair.target, text, widths)]
     largest = max(check.figures.get("largest difference", 0.0) for check in noise)
     if not any(isinstance(source, ModelSource) for source in pair.sources):

@@ -209,12 +209,12 @@ def test_rows_that_remember_rejected_proposals_are_found(pair):
 @pytest.mark.parametrize(("noise", "note"), [(0.5, ""), (0.01, replay.TOO_FAR)])
 def test_a_parting_is_explained_by_noise_alone(pair, noise, note):
     way, prompt = replay.ways(pair)[0], pair.prompt("Why?")
-    alone = replay.continue_text(pair, pair.start(prompt), 12, way, alone=True)
+    ars = replay.continue_text(pair, pair.start(prompt), 12, way, by_ars=True)
     text = replay.continue_text(pair, pair.start(prompt), 12, way)
-    place = alone.start + 4
-    alone.tokens[place] += 1
-    alone.rows[place] = alone.rows[place] + 0.3
-    check = replay.compare_texts(pair, way, "a task", alone, text, noise)
+    place = ars.start + 4
+    ars.tokens[place] += 1
+    ars.rows[place] = ars.rows[place] + 0.3
+    check = replay.compare_texts(pair, way, "a task", ars, text, noise)
     assert (check.holds, check.note) == (not note, note)
     assert (check.figures["parting"], check.figures["off"]) == (5, pytest.approx(0.3, rel=1e-3))
 
@@ -254,7 +254,7 @@ def test_a_state_that_was_not_restored_was_not_tested(pair, monkeypatch):
 
 def test_noise_is_measured_row_by_row_and_logits_infinite_in_both_are_no_difference(pair):
     start, way = pair.start(pair.prompt("Why?")), replay.ways(pair)[0]
-    text = replay.continue_text(pair, start, 12, way, alone=True)
+    text = replay.continue_text(pair, start, 12, way, by_ars=True)
     for row in text.rows.values():
         row *= np.float32(1.25)
     two, four, prompt = replay.check_noise(pair.target, text, (2, 4))

@@ -10,7 +10,7 @@ from assistant.decoding.model import Model
 from assistant.stats import Tally
 
 
-class Figures:
+class StatsBuilder:
     """Adds up the stats of an answer; its times are measured from the request on."""
 
     def __init__(
