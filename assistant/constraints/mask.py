@@ -79,7 +79,7 @@ class ConstraintMask:
                 "cannot be continued; ask for a new answer, or for no form."
             )
 
-    def only(self, tokens: Sequence[int]) -> int | None:
+    def only_token(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; see `Mask`. The end is never proposed."""
         allowed = self._allowed(tokens)
         if allowed is None or allowed.is_complement or len(allowed.ids) != 1:
@@ -98,14 +98,14 @@ class ConstraintMask:
         self.seconds += perf_counter() - started
         return result if left else None
 
-    def fitting(self, tokens: Sequence[int], run: Sequence[int]) -> int:
+    def count_allowed(self, tokens: Sequence[int], run: Sequence[int]) -> int:
         """Return how many tokens of a run may follow; see `Mask`."""
         if not self._follow(tokens):
             return len(run) if self._start(tokens) is None else 0
         stops = (i for i, token in enumerate(run) if token in self._stops)
         return self._matcher.validate_tokens(list(run[: next(stops, len(run))]))
 
-    def likely(self, tokens: Sequence[int]) -> Sequence[int]:
+    def fixed_text_tokens(self, tokens: Sequence[int]) -> Sequence[int]:
         """Return tokens that spell the text which must follow; see `Mask`."""
         text = self._matcher.compute_ff_bytes() if self._follow(tokens) else b""
         text = text.partition(CONTROL)[0]

@@ -150,13 +150,13 @@ def trimmed(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, by
     if kind not in _TRIMMED:
         raise ModelError(f"Tokens cannot be removed from a vocabulary of type {kind!r}.")
     names = _texts(values[TOKENS])
-    left = [names[i] for i in ids]
+    remaining = [names[i] for i in ids]
     changed = dict(values)
     for key, value in values.items():
         if key == TOKENS:
-            changed[key] = texts_value(left)
+            changed[key] = texts_value(remaining)
         elif key == MERGES:
-            changed[key] = texts_value(_merges(value, set(left)))
+            changed[key] = texts_value(_merges(value, set(remaining)))
         elif key.endswith(".vocab_size"):
             changed[key] = number_value(len(ids))
         elif not key.endswith("_token_id"):
@@ -172,12 +172,12 @@ def _texts(value: bytes) -> list[bytes]:
     return Stream(BytesIO(value), len(value)).texts()
 
 
-def _merges(value: bytes, left: set[bytes]) -> list[bytes]:
+def _merges(value: bytes, remaining: set[bytes]) -> list[bytes]:
     merges = [(merge, *merge[1:].partition(b" ")[::2]) for merge in _texts(value)]
     return [
         merge
         for merge, first, second in merges
-        if {merge[:1] + first, second, merge[:1] + first + second} <= left
+        if {merge[:1] + first, second, merge[:1] + first + second} <= remaining
     ]
 
 

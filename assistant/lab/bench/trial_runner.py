@@ -35,9 +35,7 @@ class FrequencySource(Source):
     """
 
     def __init__(self, name: str, context: int, n_vocab: int) -> None:
-        self.name = name
-        self._context = context
-        self._n_vocab = n_vocab
+        self.name, self._context, self._n_vocab = name, context, n_vocab
         self._forget()
 
     def _forget(self) -> None:
