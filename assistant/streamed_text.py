@@ -93,7 +93,7 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
     encodings = [encoding]
     if encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
-        encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
+        encodings += ["windows-1252", "latin-1"] if re.search(b"[\x80-\x9f]", data) else ["latin-1"]
     for encoding in encodings:
         try:
             text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)

@@ -139,8 +139,7 @@ class ConstraintMask:
             bits = np.unpackbits(self._bits.view(np.uint8), bitorder="little")
             bits = bits[: self._tokenizer.vocab_size].view(np.bool_)  # searched ten times as fast
             is_complement = bool(2 * np.count_nonzero(bits) > len(bits))
-            ids = np.flatnonzero(~bits if is_complement else bits)
-            self._sets[index] = TokenSet(ids, is_complement)
+            self._sets[index] = TokenSet(np.flatnonzero(bits != is_complement), is_complement)
             self.rows += 1
         self.seconds += perf_counter() - started
         return self._sets[index]

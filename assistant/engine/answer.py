@@ -47,7 +47,7 @@ class AnswerBuilder:
             named = vocab.controls.keys() & request.stop_strings
             self._stop_tokens |= {
                 *vocab.infill_marks.values(),
-                *map(vocab.controls.__getitem__, named),
+                *(vocab.controls[name] for name in named),
             }
         self._text, self._constraint = text, constraint
         self._ids: list[int] = []
@@ -129,8 +129,7 @@ class Provenance:
     """Reports how verification decided, with the `alternatives` best tokens of each row."""
 
     def __init__(self, vocab: Vocab, alternatives: int) -> None:
-        self._vocab = vocab
-        self._alternatives = alternatives
+        self._vocab, self._alternatives = vocab, alternatives
 
     def token(self, sampled: Sampled, text: str, position: int) -> events.Token:
         """Return the report of a decoded token that completes `text`."""

@@ -123,5 +123,5 @@ def _key(setup: EngineArgs) -> str:
     packages = (PACKAGES[name].name for name in engines.installed())
     libraries = ", ".join(f"{package} {version(package)}" for package in packages)
     file = f"{status.st_size} {status.st_mtime_ns}"
-    how = f"threads={setup.threads} | trial {TRIAL}" + " | native" * bool(ik.compiled())
+    how = f"threads={setup.threads} | trial {TRIAL}" + (" | native" if ik.compiled() else "")
     return f"{file} | {libraries} | {processor()} | {how}"

@@ -73,9 +73,10 @@ class Expectation:
 
     def __str__(self) -> str:
         """Return it as a part of a sentence."""
-        drafted = f", {self.drafted_tokens_per_s} with its draft" * bool(self.drafted_tokens_per_s)
-        wait = f"; 1,000 tokens are read in {self.prompt_s} s" * bool(self.prompt_s)
-        return f"about {self.tokens_per_s} tokens/s{drafted}{wait}"
+        drafted = self.drafted_tokens_per_s
+        with_draft = f", {drafted} with its draft" if drafted else ""
+        wait = f"; 1,000 tokens are read in {self.prompt_s} s" if self.prompt_s else ""
+        return f"about {self.tokens_per_s} tokens/s{with_draft}{wait}"
 
 
 class Expectations:

@@ -82,7 +82,7 @@ class Profile:
         self.of_target, self.of_draft = of_target, of_draft
         of_target.typical, of_draft.typical = typical
         widest = max_proposals(target) + 1
-        widths = [n for n in WIDTHS if n <= widest] or [widest] * (widest > 1)
+        widths = [n for n in WIDTHS if n <= widest] or ([widest] if widest > 1 else [])
         self._usual = [Evaluation(of_target, n) for n in widths]
         wider = sorted({min(n, widest) for n in WIDER} - {1, *widths})
         self._rare = [Evaluation(of_target, n) for n in wider]

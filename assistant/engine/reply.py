@@ -240,7 +240,8 @@ class Assistant:
         try:
             return self.chat.prompt(request, budget, control.cancel)
         except ContextFull as error:
-            raise ContextFull(f"{error}{' Or raise ctx (F6, --ctx).' * self.can_grow}") from None
+            advice = " Or raise ctx (F6, --ctx)." if self.can_grow else ""
+            raise ContextFull(f"{error}{advice}") from None
 
     def _mask(self, request: Request, prompt: ChatPrompt) -> ConstraintMask | None:
         """Return the mask of an answer that has a constraint or may call tools.

@@ -214,7 +214,7 @@ class EngineProcess:
         return end
 
     def _fail_jobs(self, sentence: str) -> Failed:
-        """Return the failure of a job whose worker died; jobs for the same models fail with it."""
+        """Fail the jobs that wait for the same models; return the failure of the current one."""
         died = Failed(sentence, EngineDied.__name__)
         while self._waiting and not isinstance(self._waiting[0].job, EngineArgs):
             self._waiting.popleft().put(died, last=True)

@@ -185,8 +185,8 @@ class ChatTokens:
                 text = self.template.render_tools(conversation, variables, offered)
                 results = [m.content.strip() for m in conversation if m.role == "tool"]
                 if text is not None and (not keeps or all(result in text for result in results)):
-                    ended = call_format.ended
-                    return text + call_format.start * bool(ended and text.endswith(ended))
+                    forgets_start = call_format.ended and text.endswith(call_format.ended)
+                    return text + call_format.start if forgets_start else text
         self.tools_in_words = True
         return self.template.render(formats.tools_as_text(masked(), offered), variables)
 

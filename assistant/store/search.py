@@ -71,7 +71,7 @@ def _word_parameters(search: str) -> list[dict[str, str]]:
         if indexed and not re.search(UNSPACED, part):
             # In quotation marks, words are never taken for operators of FTS5.
             forms = {normalize(name, part).replace('"', '""') for name in ("NFC", "NFD")}
-            end = "*" * (part is indexed[-1])  # the last one may be unfinished
+            end = "*" if part is indexed[-1] else ""  # the last one may be unfinished
             word["query"] = " OR ".join(f'"{spelling}"{end}' for spelling in sorted(forms))
         words.append(word)
     return words

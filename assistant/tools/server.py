@@ -138,7 +138,7 @@ class Server:
         finally:
             self._session = None
             if not started.is_set():  # it may fail again
-                self._not_before = monotonic() + RETRY_S * bool(self._reason)
+                self._not_before = monotonic() + (RETRY_S if self._reason else 0)
             started.set()
 
     def _read_errors(self, errors: BinaryIO) -> None:
@@ -167,7 +167,7 @@ def usable_tools(
             tools[name] = _offered_tool(server, name, tool), tool.name
     refused[5:] = [f"{len(refused) - 5} more"] if refused[5:] else []
     reason = f"Left out: {'; '.join(refused)}." if refused else ""
-    return dict(tools.values()), reason or "It has no tools." * (not tools)
+    return dict(tools.values()), reason or ("" if tools else "It has no tools.")
 
 
 def _offered_tool(server: values.ServerSettings, name: str, listed: "ListedTool") -> OfferedTool:

@@ -64,10 +64,10 @@ def _logits_of(source: Path, copy: Path | None = None) -> bytes:
     weights = Weights(source, copy=copy)
     model = NativeModel(weights, n_ctx=256, max_rows=4)
     tokens = [token % model.n_vocab for token in range(1000, 1037)]
-    answers = b"".join(model.logits(tokens[:end], rows).tobytes() for end, rows in _BATCHES)
+    logits = b"".join(model.logits(tokens[:end], rows).tobytes() for end, rows in _BATCHES)
     model.close()
     weights.close()
-    return answers
+    return logits
 
 
 if __name__ == "__main__":

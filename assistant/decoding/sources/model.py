@@ -1,7 +1,7 @@
 """A small model as a draft source, and the mapping of its vocabulary to the target's."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, takewhile
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -50,9 +50,9 @@ class VocabularyMapping:
         self._indices[targets] = np.arange(self.size)
 
     @classmethod
-    def identity(cls, target: int, draft: int) -> "VocabularyMapping":
+    def identity(cls, n_target: int, n_draft: int) -> "VocabularyMapping":
         """Return the mapping of two vocabularies of these sizes that agree, padding aside."""
-        return cls({token: token for token in range(min(target, draft))}, target)
+        return cls({token: token for token in range(min(n_target, n_draft))}, n_target)
 
     def to_draft(self, tokens: Sequence[int]) -> list[int]:
         """Return what the draft reads for `tokens` of the target; there may be more of them."""
@@ -103,7 +103,7 @@ class PrefillOption(NamedTuple):
 
 def restart_options(longest: int) -> list[PrefillOption]:
     """Return the ways to restart a prefill, from the shortest window to `longest` tokens."""
-    lengths = (*takewhile(longest.__gt__, LENGTHS), longest)
+    lengths = [*(length for length in LENGTHS if length < longest), longest]
     return [PrefillOption(length, length) for length in lengths]
 
 
