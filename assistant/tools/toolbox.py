@@ -64,8 +64,9 @@ class Approvals:
         A `StorageError` says that the file cannot be written.
         """
         name = tool.tool.name
-        others = (entry for entry in self._in_conversation if entry[1].tool.name != name)
-        self._in_conversation = {*others}
+        self._in_conversation = {
+            pair for pair in self._in_conversation if pair[1].tool.name != name
+        }
         self._update(name, [])
 
     def _update(self, name: str, approved: list[_Approved]) -> None:

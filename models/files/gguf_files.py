@@ -62,7 +62,7 @@ def is_label(text: str) -> bool:
     return _LABEL.fullmatch(text) is not None
 
 
-def file_with_label(repo: str, files: Iterable[str], label: str) -> str:
+def labelled_file(repo: str, files: Iterable[str], label: str) -> str:
     """Return the file of a repository with a quantisation, by its label; split files do not count.
 
     A `ModelMissing` says that there is none, or more than one, and lists what there is.

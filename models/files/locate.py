@@ -12,7 +12,7 @@ from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError, raising
 from models.files import layout
-from models.files.gguf_files import file_with_label, is_label, is_model, parts_of
+from models.files.gguf_files import is_label, is_model, labelled_file, parts_of
 from models.files.model_file import ModelFile, read_header
 from models.files.places import expanded, hub_cache, models_dir
 from models.files.stores import OLLAMA, find_gguf, find_in_ollama, installed, stored
@@ -86,7 +86,7 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
     """Return the cached file of a quantisation, or one to pull."""
     here = [file for name, file, _ in layout.scan() if name == repo]
     try:
-        file = file_with_label(repo, dict.fromkeys(here), label)
+        file = labelled_file(repo, dict.fromkeys(here), label)
     except ModelMissing:
         return GGUF(reference, repo, label, revision)
     return _hub_file(reference, repo, revision, file)

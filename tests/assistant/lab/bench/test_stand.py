@@ -144,7 +144,7 @@ class Worker:
     """What `laps` needs of a runner, with tokens that take as long as a machine takes for them."""
 
     def __init__(self, number: int, machine: Mood, round_tokens: int, round_s: float) -> None:
-        self.number, self.tokens, self.over = number, 0, False
+        self.number, self.tokens, self.is_over = number, 0, False
         self.pace: list[tuple[int, float]] = []
         self.round = round_tokens
         self._machine, self._round_s = machine, round_s
@@ -157,7 +157,7 @@ class Worker:
         self._clock += self._machine.work(self._round_s)
         self.tokens += self.round
         self.pace.append((self.tokens, self._clock))
-        self.over = self.tokens >= 128
+        self.is_over = self.tokens >= 128
 
 
 def seen(in_lockstep: bool, period: float) -> float:
