@@ -25,7 +25,7 @@ class JsonArguments:
         self._quoted = self._escaped = False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Return the JSON that more text adds, and the text after the object; None until it ends."""
+        """Return the JSON that a text adds, and what follows the object; None until it ends."""
         for index, character in enumerate(text):
             if self._escaped:
                 self._escaped = False
