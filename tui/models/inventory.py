@@ -175,8 +175,7 @@ class ModelInventory:
         """Return the catalogue models that are not on this machine."""
         target = self.target()
         draft = listed_draft(target) if target else None
-        absent = (gguf for gguf in FILES.values() if find_gguf(gguf) is None)
-        return [self._listed(gguf, gguf is draft) for gguf in absent]
+        return [self._listed(gguf, gguf is draft) for gguf in FILES.values() if not find_gguf(gguf)]
 
     def _listed(self, gguf: GGUF, drafts: bool) -> ModelEntry:
         role, style = purpose(gguf.name) or "answers", "$foreground-muted"
