@@ -151,8 +151,9 @@ class Step(Struct, frozen=True, rename={"rejected": "ghosts"}):  # as stored tra
 
         Tokens of earlier rounds, whose text was buffered, may be among the first.
         """
-        at = len(self.tokens) - (bool(self.tokens) and self.tokens[-1].origin is not Origin.DRAFT)
-        return (*self.tokens[:at], *self.rejected, *self.tokens[at:])
+        if not self.tokens or self.tokens[-1].origin is Origin.DRAFT:
+            return (*self.tokens, *self.rejected)
+        return (*self.tokens[:-1], *self.rejected, self.tokens[-1])
 
     def part(self, part: Part) -> "Step":
         """Return the tokens of one part; rejected proposals go with the last token."""

@@ -70,6 +70,7 @@ LONGEST_STOP = 1_000
 """Characters of a stop string: each token of an answer is compared with all of it."""
 SUFFIX_START = 8  # characters besides blanks that no answer has in common with a suffix by chance
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
+_MINIMUMS = {"lookahead": 0, "max_tokens": 1, "seed": 0, "alternatives": 0, "thinking_budget": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +176,7 @@ class Request:
         return n_ctx - min(self.max_tokens or ANSWER_BUDGET, n_ctx // 4)
 
     def __post_init__(self) -> None:
-        minimums = {"lookahead": 0, "max_tokens": 1, "seed": 0, "alternatives": 0}
-        for name, minimum in {**minimums, "thinking_budget": 0}.items():
+        for name, minimum in _MINIMUMS.items():
             value = getattr(self, name)
             if value is not None and value < minimum:
                 raise UsageError(f"{name} must be {minimum} or more: {value}")

@@ -36,17 +36,17 @@ class EventStream:
         self.is_cancelled = False
         self._send = send
         self._queued: asyncio.Queue[tuple[Any, bool]] = asyncio.Queue()
-        self._taken = asyncio.Event()  # an event was read, or no more will be
-        self._ended = self._read = False  # whether its last event was put; whether it was read
+        self._was_read = asyncio.Event()  # an event was read, or no more will be
+        self._has_ended = self._is_exhausted = False  # its last event was put; it was read
 
     def cancel(self) -> None:
         """Stop the job; what was decoded stays, and other jobs are not affected."""
-        if not self._ended:
+        if not self._has_ended:
             self._stop()
 
     def end(self, event: object) -> None:
         """Stop the job and end the stream at once, with the given event."""
-        if not self._ended:
+        if not self._has_ended:
             self.put(event, last=True)
             self._stop()
 
@@ -54,7 +54,7 @@ class EventStream:
         self, mode: Mode, lookahead: int | None = None, sampling: Sampling | None = None
     ) -> None:
         """Change how an answer is decoded, from the next round on."""
-        if not self._ended:
+        if not self._has_ended:
             self._send(self, UpdateRequest(mode, lookahead, sampling))
 
     def step(self) -> None:
@@ -63,27 +63,27 @@ class EventStream:
 
     def put(self, event: object, last: bool = False) -> None:
         """Add an event, unless the stream has ended. For the engine."""
-        if not self._ended:
-            self._ended = last
+        if not self._has_ended:
+            self._has_ended = last
             self._queued.put_nowait((event, last))
 
     async def wait_for_space(self) -> None:
         """Wait until the buffer has space for an event, or the job is cancelled. For the engine."""
         while self._queued.qsize() >= MAX_QUEUED and not self.is_cancelled:
-            self._taken.clear()
-            await self._taken.wait()
+            self._was_read.clear()
+            await self._was_read.wait()
 
     def _stop(self) -> None:
         self.is_cancelled = True
-        self._taken.set()
+        self._was_read.set()
         self._send(self, Cancel())
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> Any:
-        if self._read:
+        if self._is_exhausted:
             raise StopAsyncIteration
-        event, self._read = await self._queued.get()
-        self._taken.set()
+        event, self._is_exhausted = await self._queued.get()
+        self._was_read.set()
         return event

@@ -42,15 +42,15 @@ class TokenText:
         for token in tokens:
             text, pending = self.after(pending, token)
             texts.append(text)
-        return "".join(texts) + ending(pending)
+        return "".join(texts) + decode_incomplete(pending)
 
 
-def ending(pending: bytes) -> str:
+def decode_incomplete(pending: bytes) -> str:
     """Return the replacement for a character that is never completed."""
     return pending.decode("utf-8", "replace")
 
 
-def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
+def split_at_mark(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
     """Split a text at its first mark: return the text before it, the mark, and the text after it.
 
     Without a mark, return the text, "", and the longest suffix of it that may begin a mark.
@@ -93,7 +93,7 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
     encodings = [encoding]
     if encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
-        encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
+        encodings += ["windows-1252", "latin-1"] if re.search(b"[\x80-\x9f]", data) else ["latin-1"]
     for encoding in encodings:
         try:
             text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)

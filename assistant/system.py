@@ -29,7 +29,7 @@ class System:
     engine: EngineName | None = None
 
 
-def read(text: str, kind: str, usage: str, sources: Sequence[str] = ()) -> System:
+def parse_system(text: str, kind: str, usage: str, sources: Sequence[str] = ()) -> System:
     """Return the system that a text names.
 
     Args:

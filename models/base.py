@@ -9,7 +9,7 @@ Logits = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.intp]
 
 
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+def common_prefix_length(a: Sequence[int], b: Sequence[int]) -> int:
     """Return how many leading tokens two sequences have in common.
 
     Slices are compared, never tokens one by one: contexts are long, and every round needs this.

@@ -8,12 +8,12 @@ from pathlib import Path
 from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, SpecchatError
-from models.files.checksum import ready
+from models.files.checksum import verified_path
 from models.files.gguf_files import gguf_files, is_helper
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import models_dir
-from models.files.stores import discover, find
+from models.files.stores import discover, find_gguf
 from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.vocabulary import mismatch
 from models.progress import Report
@@ -31,7 +31,7 @@ def find_target(reference: str | None, folders: Iterable[Path], report: Report) 
     """
     usual = catalog.DEFAULT.target.name
     try:
-        return ready(reference or usual, report)
+        return verified_path(reference or usual, report)
     except ModelMissing as missing:
         here = discover(folders) if reference is None else ()
         if other := next((model for model in here if model.unusable_reason is None), None):
@@ -53,7 +53,7 @@ def find_draft(
         return None, "No model guesses, as you asked."
     wanted, reason = (named, "") if named else _choose(target, folders)
     try:
-        return (ready(wanted, report), None) if wanted else (None, reason)
+        return (verified_path(wanted, report), None) if wanted else (None, reason)
     except SpecchatError as error:
         return None, str(error)
 
@@ -63,7 +63,7 @@ def _choose(target: str, folders: Iterable[Path]) -> tuple[str | None, str]:
     model = identify(target)
     if made := own_draft(model):
         return made.reference, ""
-    if (listed := listed_draft(model)) and find(listed):
+    if (listed := listed_draft(model)) and find_gguf(listed):
         return listed.name, ""
     here = list(discover(folders))  # of other programs, too, which takes longer
     draft, reason = best_draft(identify(target, here), here)

@@ -54,7 +54,7 @@ WITHOUT_GPU = {"base", "cpu", "blas", "rpc"}
 _MAKEFILE = Path(__file__).parents[1] / "Makefile"
 
 
-def missing(name: EngineName) -> str:
+def missing_message(name: EngineName) -> str:
     """Return a message that an engine is not installed, with the command that installs it."""
     return f"{ENGINES[name]} is not installed. Install it with: {how_to_install(name)}"
 
@@ -74,9 +74,9 @@ def install_command(*arguments: str) -> str:
     return shlex.join(uv or [python, "-m", *install])
 
 
-def without_llama() -> str:
+def llama_hint() -> str:
     """Return a hint to install llama.cpp, for a file that was refused; empty if it is installed."""
-    return "" if "llama" in installed() else f" {missing('llama')}"
+    return "" if "llama" in installed() else f" {missing_message('llama')}"
 
 
 def installed() -> list[EngineName]:
@@ -93,6 +93,6 @@ def llama_uses_gpu() -> bool:
     return bool(backends - WITHOUT_GPU)
 
 
-def first() -> EngineName:
+def default_engine() -> EngineName:
     """Return the default engine: llama.cpp, unless only ik_llama.cpp is installed."""
     return "ik" if installed() == ["ik"] else "llama"

@@ -43,13 +43,13 @@ class FreeCores:
         if self._evaluated_s >= PERIOD_S:
             self._periods += 1
             free = len(processors()) - self._others_s / self._evaluated_s
-            self.are_free = fastest(free) >= self._most
+            self.are_free = best_thread_count(free) >= self._most
             is_trial = self._periods % TRIAL_EVERY == 0
-            self.threads = self._most if is_trial or self.are_free else fastest(free)
+            self.threads = self._most if is_trial or self.are_free else best_thread_count(free)
             self._evaluated_s = self._others_s = 0.0
 
 
-def fastest(free: float) -> int:
+def best_thread_count(free: float) -> int:
     """Return with how many threads an evaluation ends soonest on so many free cores.
 
     Threads have equal parts of an evaluation and wait for the slowest one. If one of n threads has

@@ -150,7 +150,7 @@ def auto_ctx(header: Header) -> int:
     """
     tokens, trained = CONTEXT, header.n_ctx_train or CONTEXT
     limit = machine.memory().free * CONTEXT_SHARE / (header.kv_bytes_per_token or 1)
-    while header.moves_cache and 2 * tokens <= min(trained, limit):
+    while header.has_movable_cache and 2 * tokens <= min(trained, limit):
         tokens *= 2
     return min(tokens, trained)
 

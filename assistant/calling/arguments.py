@@ -25,10 +25,7 @@ class JsonArguments:
         self._quoted = self._escaped = False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Read more text; return the JSON that it adds, and the text after the end of the object.
-
-        The latter is None until the object has ended.
-        """
+        """Return the JSON that a text adds, and what follows the object; None until it ends."""
         for index, character in enumerate(text):
             if self._escaped:
                 self._escaped = False

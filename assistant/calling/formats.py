@@ -30,8 +30,8 @@ class CallFormat:
     several: bool = True  # whether an answer may have several calls
     bare: bool = False  # whether an answer may also be a call in bare JSON; see `BARE`
     syntax: Syntax = "json"  # of the arguments
-    ended: str = ""  # the end of prompts whose template forgets the start of the answer ...
-    start: str = ""  # ... and that start, which is added
+    ended: str = ""  # how prompts end if the template forgets the start of an answer; see `start`
+    start: str = ""  # the start of an answer, which is added to prompts with that end
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def find_format(rendered: str) -> CallFormat | None:
     return None
 
 
-def described(tool: Tool) -> dict[str, object]:
+def tool_object(tool: Tool) -> dict[str, object]:
     """Return a tool in the structure of OpenAI's API, which chat templates expect."""
     function = {
         "name": tool.name,
@@ -111,7 +111,7 @@ def described(tool: Tool) -> dict[str, object]:
     return {"type": "function", "function": function}
 
 
-def largest(tools: Sequence[Tool]) -> str:
+def largest_tool(tools: Sequence[Tool]) -> str:
     """Return the name and the size of the tool that is longest, for a sentence."""
     tool = max(tools, key=lambda tool: sum(map(len, tool.texts)))
     return f"{tool.name}, with {sum(map(len, tool.texts)):,} characters"
@@ -139,7 +139,7 @@ def short_id(call_id: str) -> str:
     return sha256(call_id.encode(errors="replace")).hexdigest()[:_ID]
 
 
-def written(call: ToolCall) -> str:
+def hermes_call(call: ToolCall) -> str:
     """Return a call in Hermes's format."""
     name, arguments = call.name, json.dumps(read_json(call.arguments), ensure_ascii=False)
     return f"{HERMES.opens}{name}{HERMES.between}{arguments}{HERMES.closes}"
@@ -160,10 +160,10 @@ def tools_as_text(messages: Sequence[Message], tools: Sequence[Tool]) -> list[Me
             else:
                 conversation.append(Message("user", result))
         else:
-            texts = filter(None, (message.content, *map(written, message.tool_calls)))
+            texts = filter(None, (message.content, *map(hermes_call, message.tool_calls)))
             conversation.append(replace(message, content="\n".join(texts), tool_calls=()))
     if tools:
-        signatures = (json.dumps(described(tool), ensure_ascii=False) for tool in tools)
+        signatures = (json.dumps(tool_object(tool), ensure_ascii=False) for tool in tools)
         offer = _OFFER.format(tools="\n".join(signatures))
         if conversation and conversation[0].role == "system":
             conversation[0] = Message("system", f"{conversation[0].content}\n\n{offer}")

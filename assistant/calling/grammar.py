@@ -20,7 +20,7 @@ class CallGrammar:
         schemas: Mapping[str, Schema],
         choice: ToolChoice,
         several: bool,
-        thought: tuple[str, str] | None = None,
+        thought_markers: tuple[str, str] | None = None,
         gap: bool = False,
         instead: str | None = None,
     ) -> str:
@@ -30,7 +30,7 @@ class CallGrammar:
             schemas: of the tools' arguments, by the tools' names.
             choice: whether a call may, must or must not come.
             several: whether more than one call may come.
-            thought: the markers around a thought that may come first.
+            thought_markers: those around a thought that may come first.
             gap: whether one or two newlines may come first, as after a thought.
             instead: the name of a grammar for answers without calls; None allows any text.
         """
@@ -39,8 +39,8 @@ class CallGrammar:
         if self._format.bare:
             barred.append(f'{BARE}(?:{"|".join(map(pattern_of, schemas))})".*')
         start = '("\\n" | "\\n\\n")? ' if gap else ""
-        if thought:
-            opens, closes = thought
+        if thought_markers:
+            opens, closes = thought_markers
             barred.append(f"\\s*{pattern_of(opens.strip())}.*")
             start = f"({rules.text(opens)} {rules.up_to('THOUGHT', closes)})? {start}"
         free = f"@{instead}" if instead else "FREE"

@@ -10,7 +10,7 @@ from assistant.calling.formats import BARE, BARE_BETWEEN, BARE_STARTS, CallForma
 from assistant.calling.syntaxes import GemmaArguments, XmlArguments
 from assistant.events import CallDelta
 from assistant.request import Request, ToolCall
-from assistant.streamed_text import split
+from assistant.streamed_text import split_at_mark
 
 Arguments = JsonArguments | XmlArguments | GemmaArguments
 """Streaming parsers of the arguments of one call."""
@@ -96,7 +96,7 @@ class CallReader:
             if bare:
                 self._opens, self._head = "{", re.compile(f"{BARE}(.*?){BARE_BETWEEN}(?={{)")
                 return "", text, ""
-        before, trigger, rest = split(text, [self._format.trigger])
+        before, trigger, rest = split_at_mark(text, [self._format.trigger])
         return (before, trigger + rest, "") if trigger else (before, "", rest)
 
     def _is_bare(self, text: str) -> bool | None:

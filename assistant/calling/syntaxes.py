@@ -9,7 +9,7 @@ import msgspec
 from assistant.calling.arguments import OBJECT, Schema, is_closed, properties, required, texts_of
 from assistant.calling.formats import QUOTE
 from assistant.calling.lark import ALL, LarkRules, pattern_of, quoted
-from assistant.streamed_text import split
+from assistant.streamed_text import split_at_mark
 
 _MARKS_IN_JSON = {QUOTE: '"', ",": ", ", ":": ": "}
 
@@ -25,7 +25,7 @@ class GemmaArguments:
         self._depth, self._quoted = 1, False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; see `JsonArguments`."""
+        """Read more text; see `JsonArguments`."""
         self._rest += text
         added, self._begins = self._begins, ""
         while self._depth:
@@ -43,7 +43,7 @@ class GemmaArguments:
 
     def _text(self) -> str:
         """Return the part of a string that is certain, with its closing quote if it is there."""
-        text, end, self._rest = split(self._rest, [QUOTE])
+        text, end, self._rest = split_at_mark(self._rest, [QUOTE])
         self._quoted = not end
         return json.dumps(text, ensure_ascii=False)[1:-1] + ('"' if end else "")
 
@@ -154,7 +154,7 @@ class XmlArguments:
         self._rest, self._any = "", False
 
     def read(self, text: str) -> tuple[str, str | None]:
-        """Take more text; see `JsonArguments`."""
+        """Read more text; see `JsonArguments`."""
         self._rest += text
         added = ""
         while element := self._ELEMENT.match(self._rest):

@@ -9,16 +9,16 @@ from functools import lru_cache
 from llguidance import LLMatcher
 
 from assistant.calling.arguments import ANY_OBJECT, Schema, closed
-from assistant.calling.formats import CallFormat, largest, read_json
+from assistant.calling.formats import CallFormat, largest_tool, read_json
 from assistant.calling.grammar import CallGrammar
 from assistant.calling.lark import LarkRules
 from assistant.constraints.grammar import (
     check_factors,
-    compiled,
+    compile_grammar,
     grammar_of,
     matcher_of,
-    named,
-    reason,
+    named_grammar,
+    readable_reason,
     tokenizer_of,
 )
 from assistant.constraints.mask import ConstraintMask, Start
@@ -55,23 +55,23 @@ class Constraints:
         request: Request,
         tokens: list[int],
         start: Start,
-        thought: tuple[str, str] | None = None,
+        thought_markers: tuple[str, str] | None = None,
         thinks: bool = False,
     ) -> tuple[ConstraintMask, list[str]]:
         """Compile the calls that a request allows; return the mask of its answer, and warnings.
 
         `tokens` and `start` are those of `ConstraintMask`. A schema that cannot be enforced is
-        relaxed, with a warning. `thought` has the markers around a thought that may come first, if
-        the model `thinks`. A `UsageError` says that the constraint of answers without calls cannot
-        be used, that the grammar is too large, or that a strict tool's schema cannot be enforced.
+        relaxed, with a warning. `thought_markers` enclose a thought that may come first, if the
+        model `thinks`. A `UsageError` says that the constraint of answers without calls cannot be
+        used, that the grammar is too large, or that a strict tool's schema cannot be enforced.
         """
         checked = {tool.name: self._schema(tool, call_format) for tool in request.tools}
         schemas = {name: schema for name, (schema, _) in checked.items()}
-        parts = [named(request.constraint, _CONSTRAINT)] if request.constraint else []
+        parts = [named_grammar(request.constraint, _CONSTRAINT)] if request.constraint else []
         rules, choice = LarkRules(self._controls), request.tool_choice
         gap, instead = thinks and choice == "required", _CONSTRAINT if parts else None
         grammar = CallGrammar(call_format, rules).answer(
-            schemas, choice, request.parallel_calls, thought, gap, instead
+            schemas, choice, request.parallel_calls, thought_markers, gap, instead
         )
         answer = {"name": "answer", "lark_grammar": grammar}
         grammar = json.dumps({"grammars": [answer, *parts]})
@@ -85,11 +85,11 @@ class Constraints:
         """Return a matcher of a grammar: the last one, unless the lexer it shares has failed."""
         if self._last and self._last[0] == grammar and not self._last[2].failed:
             return self._last[1]
-        matcher, why = compiled(grammar, self._tokenizer)
+        matcher, why = compile_grammar(grammar, self._tokenizer)
         if why:
             raise UsageError(
-                f"The grammar of these tools cannot be used: {reason(why)}. Offer "
-                f"fewer tools, or simplify the largest: {largest(tools)}."
+                f"The grammar of these tools cannot be used: {readable_reason(why)}. Offer "
+                f"fewer tools, or simplify the largest: {largest_tool(tools)}."
             )
         return matcher
 
@@ -117,9 +117,9 @@ class Constraints:
             check_factors(json.dumps(schema))
             _, wrong, why = grammar_of(schema)
         except ValueError as error:
-            return True, reason(str(error))
+            return True, readable_reason(str(error))
         if why or call_format.syntax == "json":
             return wrong, why
         alone = CallGrammar(call_format, rules).answer({"f": schema}, "required", several=False)
-        _, why = compiled(alone, self._tokenizer)
-        return bool(why), reason(why) if why else ""
+        _, why = compile_grammar(alone, self._tokenizer)
+        return bool(why), readable_reason(why) if why else ""

@@ -70,7 +70,7 @@ _FACTOR = re.compile(r'"multipleOf"\s*:\s*([-+.\deE]+)')
 
 def matcher_of(constraint: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
     """Return a matcher of a constraint; UsageError if it is wrong, too large or allows nothing."""
-    matcher, why = compiled(_read(constraint), tokenizer)
+    matcher, why = compile_grammar(_read(constraint), tokenizer)
     if why:
         raise _refused(constraint, why)
     return matcher
@@ -89,7 +89,7 @@ def fields_of(constraint: Constraint) -> tuple[str, ...]:
     return tuple(fields) if isinstance(fields, dict) else ()
 
 
-def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
+def compile_grammar(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
     """Return a matcher of a grammar, and the error that makes it useless; "" if there is none."""
     matcher = LLMatcher(tokenizer, grammar, log_level=0, limits=LIMITS)
     if not matcher.get_error():
@@ -99,7 +99,7 @@ def compiled(grammar: str, tokenizer: LLTokenizer) -> tuple[LLMatcher, str]:
     return matcher, matcher.get_error()
 
 
-def named(constraint: Constraint, name: str) -> dict[str, object]:
+def named_grammar(constraint: Constraint, name: str) -> dict[str, object]:
     """Return a constraint as a named part of a larger grammar, in llguidance's structure.
 
     A `UsageError` says that the constraint cannot be understood.
@@ -157,7 +157,7 @@ def grammar_of(schema: dict[str, object]) -> tuple[str, bool, str]:
     grammar = LLMatcher.grammar_from_json_schema(styled(schema))
     is_useless, warnings = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
     why = next((why for why in warnings if not why.startswith("Unknown format")), "")
-    return grammar, is_useless, reason(why) if why else ""
+    return grammar, is_useless, readable_reason(why) if why else ""
 
 
 def _rounded(part: object, is_value: bool = False) -> Iterator[int]:
@@ -176,10 +176,10 @@ def _rounded(part: object, is_value: bool = False) -> Iterator[int]:
 
 
 def _refused(constraint: Constraint, why: str) -> UsageError:
-    return UsageError(f"The {constraint.kind} cannot be used: {reason(why)}.")
+    return UsageError(f"The {constraint.kind} cannot be used: {readable_reason(why)}.")
 
 
-def reason(why: str) -> str:
+def readable_reason(why: str) -> str:
     """Return the first meaningful line of an error of llguidance's, shortened."""
     if "(grammar) too big" in why:
         return TOO_LARGE

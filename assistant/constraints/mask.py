@@ -10,7 +10,7 @@ from llguidance import LLMatcher, LLTokenizer
 from assistant.decoding.mask import Indices
 from assistant.decoding.model import Logits
 from assistant.decoding.row import Ids
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.errors import UsageError
 
 CONTROL = b"\xff"
@@ -23,13 +23,13 @@ class TokenSet(NamedTuple):
     """A set of tokens, stored as its members or as all others, whichever is shorter."""
 
     ids: Ids  # ascending
-    others: bool
+    is_complement: bool
 
-    def of(self, logits: Logits, indices: Indices | None) -> Logits:
+    def masked(self, logits: Logits, indices: Indices | None) -> Logits:
         """Return a copy of logits that is -inf for tokens outside the set."""
         ids = indices(self.ids) if indices else self.ids
         ids = ids[ids < len(logits)]
-        if self.others:
+        if self.is_complement:
             result = logits.copy()
             result[ids] = -np.inf
         else:
@@ -72,17 +72,17 @@ class ConstraintMask:
         self._read: list[int] = []  # tokens that the matcher has consumed
         self._sets: dict[int, TokenSet] = {}  # allowed after so many of them
         self._bits = np.zeros(-(-tokenizer.vocab_size // 32), np.uint32)
-        self._ends = TokenSet(np.array(sorted(stop_tokens), np.intp), False)
+        self._stop_set = TokenSet(np.array(sorted(stop_tokens), np.intp), False)
         if must_fit and start(tokens) is not None and not self._follow(tokens):
             raise UsageError(
                 "The beginning of this answer does not have the form that is asked for, so it "
                 "cannot be continued; ask for a new answer, or for no form."
             )
 
-    def only(self, tokens: Sequence[int]) -> int | None:
+    def only_token(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; see `Mask`. The end is never proposed."""
         allowed = self._allowed(tokens)
-        if allowed is None or allowed.others or len(allowed.ids) != 1:
+        if allowed is None or allowed.is_complement or len(allowed.ids) != 1:
             return None
         return None if allowed.ids[0] in self._stops else int(allowed.ids[0])
 
@@ -93,19 +93,19 @@ class ConstraintMask:
         if (allowed := self._allowed(tokens)) is None:
             return logits
         started = perf_counter()
-        result = allowed.of(logits, indices)
+        result = allowed.masked(logits, indices)
         left = result.max() > -np.inf
         self.seconds += perf_counter() - started
         return result if left else None
 
-    def fitting(self, tokens: Sequence[int], run: Sequence[int]) -> int:
+    def count_allowed(self, tokens: Sequence[int], run: Sequence[int]) -> int:
         """Return how many tokens of a run may follow; see `Mask`."""
         if not self._follow(tokens):
             return len(run) if self._start(tokens) is None else 0
         stops = (i for i, token in enumerate(run) if token in self._stops)
         return self._matcher.validate_tokens(list(run[: next(stops, len(run))]))
 
-    def likely(self, tokens: Sequence[int]) -> Sequence[int]:
+    def fixed_text_tokens(self, tokens: Sequence[int]) -> Sequence[int]:
         """Return tokens that spell the text which must follow; see `Mask`."""
         text = self._matcher.compute_ff_bytes() if self._follow(tokens) else b""
         text = text.partition(CONTROL)[0]
@@ -131,15 +131,15 @@ class ConstraintMask:
         if not self._follow(tokens):
             start = self._start(tokens)
             ended = start is not None and not self._stops.isdisjoint(tokens[start:])
-            return self._ends if ended else None
+            return self._stop_set if ended else None
         index = len(self._read)
         if index not in self._sets:
             self._matcher.unsafe_compute_mask_ptr(self._bits.ctypes.data, self._bits.nbytes)
             self._check()
             bits = np.unpackbits(self._bits.view(np.uint8), bitorder="little")
             bits = bits[: self._tokenizer.vocab_size].view(np.bool_)  # searched ten times as fast
-            others = bool(2 * np.count_nonzero(bits) > len(bits))
-            self._sets[index] = TokenSet(np.flatnonzero(~bits if others else bits), others)
+            is_complement = bool(2 * np.count_nonzero(bits) > len(bits))
+            self._sets[index] = TokenSet(np.flatnonzero(bits != is_complement), is_complement)
             self.rows += 1
         self.seconds += perf_counter() - started
         return self._sets[index]
@@ -153,7 +153,7 @@ class ConstraintMask:
         if start is None:
             return False
         answer = list(tokens[start:])
-        same = common_prefix(self._read, answer)
+        same = common_prefix_length(self._read, answer)
         if same < len(self._read):
             self._matcher.rollback(len(self._read) - same)
             self._check()

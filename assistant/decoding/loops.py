@@ -89,8 +89,8 @@ def speculative_round(
     warp = target_warp or warp
     rows = (warp(row, context[: len(tokens) + i]) for i, row in enumerate(logits))
     verdict = rule.verify(draft, rows, len(tokens))
-    after = rule.draw(verdict.row, len(tokens) + verdict.accepted)
-    new = (*draft.tokens[: verdict.accepted], after)
+    last = rule.draw(verdict.row, len(tokens) + verdict.accepted)
+    new = (*draft.tokens[: verdict.accepted], last)
     tokens.extend(new)
     return Round(_sampled(new, draft, verdict), _rejected(draft, verdict)), logits
 

@@ -29,7 +29,7 @@ class Mask(Protocol):
     A context includes its prompt, which a mask ignores.
     """
 
-    def only(self, tokens: Sequence[int]) -> int | None:
+    def only_token(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; None if there are several."""
 
     def masked(
@@ -40,10 +40,10 @@ class Mask(Protocol):
         With `indices`, the logits are a draft's.
         """
 
-    def fitting(self, tokens: Sequence[int], run: Sequence[int]) -> int:
+    def count_allowed(self, tokens: Sequence[int], run: Sequence[int]) -> int:
         """Return how many of a run's first tokens may follow."""
 
-    def likely(self, tokens: Sequence[int]) -> Sequence[int]:
+    def fixed_text_tokens(self, tokens: Sequence[int]) -> Sequence[int]:
         """Return tokens that spell text which must follow; other tokens may spell it as well."""
 
 
@@ -57,8 +57,8 @@ def constrained(warp: Warp, mask: Mask | None) -> Warp:
         return warp
 
     def masked(logits: Logits, history: Sequence[int]) -> Row:
-        if (only := mask.only(history)) is not None:
-            return one_hot(only)
+        if (token := mask.only_token(history)) is not None:
+            return one_hot(token)
         if (allowed := mask.masked(logits, history)) is None:
             return one_hot(len(logits))
         return warp(allowed, history)

@@ -48,7 +48,7 @@ class Model(Protocol):
         return 0
 
 
-def most_proposals(model: Model) -> int:
+def max_proposals(model: Model) -> int:
     """Return how many proposals a round may have: where some can be removed at no cost, those."""
     limit = model.max_rows - 1
     return min(limit, model.rollback) if model.rollback else limit

@@ -33,7 +33,7 @@ class Row:
         """Return the `count` most probable tokens and their probabilities, the best first."""
         if count == 0:
             return []
-        likely = highest(self.probs, count)
+        likely = top_indices(self.probs, count)
         best = likely[np.argsort(-self.probs[likely], kind="stable")]
         return [(int(self.ids[i]), float(self.probs[i])) for i in best]
 
@@ -66,17 +66,17 @@ def one_hot(token: int) -> Row:
 
 
 @lru_cache(maxsize=4)
-def everything(count: int) -> Ids:
+def all_ids(count: int) -> Ids:
     """Return the ids of a whole vocabulary, the same array each time."""
     ids = np.arange(count)
     ids.flags.writeable = False
     return ids
 
 
-def highest(scores: npt.NDArray[np.floating], k: int) -> Ids:
+def top_indices(scores: npt.NDArray[np.floating], k: int) -> Ids:
     """Return the indices of the `k` highest scores, ascending; of equal ones, the first."""
     if k >= len(scores):
-        return everything(len(scores))
+        return all_ids(len(scores))
     floor = _lower_bound(scores, k)
     # A forbidden token has minus infinity, and there may be fewer than k others.
     indices = np.flatnonzero(scores >= floor if floor > -np.inf else scores > floor)

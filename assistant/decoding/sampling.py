@@ -7,17 +7,17 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers from `low` to `high`; with `above`, without `low` itself."""
+    """The numbers from `low` to `high`; with `excludes_low`, without `low` itself."""
 
     low: float
     high: float
-    above: bool = False
+    excludes_low: bool = False
 
     def __contains__(self, number: float) -> bool:
-        return self.low <= number <= self.high and not (self.above and number == self.low)
+        return self.low <= number <= self.high and not (self.excludes_low and number == self.low)
 
     def __str__(self) -> str:
-        if self.above:
+        if self.excludes_low:
             return f"above {self.low} and at most {self.high}"
         return f"from {self.low} to {self.high}"
 
@@ -38,7 +38,7 @@ class Sampling:
     RANGES: ClassVar[dict[str, Range]] = {
         "temperature": Range(0, 100),
         "top_k": Range(0, 1_000_000),
-        "top_p": Range(0, 1, above=True),
+        "top_p": Range(0, 1, excludes_low=True),
         "min_p": Range(0, 1),
         "repeat_penalty": Range(0.01, 100),
         "repeat_window": Range(0, 1_000_000),

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assistant.decoding.model import Logits
-from assistant.decoding.row import Ids, Probs, Row, everything, highest, one_hot
+from assistant.decoding.row import Ids, Probs, Row, all_ids, one_hot, top_indices
 from assistant.decoding.sampling import Sampling
 
 Warp = Callable[[Logits, Sequence[int]], Row]
@@ -38,11 +38,11 @@ def warp(logits: Logits, sampling: Sampling, history: Sequence[int]) -> Row:
         best = one_hot(int(np.argmax(logits)))
         return Row(best.ids, best.probs, margin(logits))
     if sampling.top_k:
-        return _row(logits, highest(logits, sampling.top_k), 0.0, sampling)
+        return _row(logits, top_indices(logits, sampling.top_k), 0.0, sampling)
     return _row(logits, *_plausible(logits, sampling), sampling)
 
 
-def warped(sampling: Sampling) -> Warp:
+def warp_with(sampling: Sampling) -> Warp:
     """Return `warp` with its sampling chosen."""
     return lambda logits, history: warp(logits, sampling, history)
 
@@ -62,7 +62,7 @@ def penalise(logits: Logits, recent: Sequence[int], penalty: float) -> Logits:
     return logits
 
 
-def nucleus(weights: Probs, top_p: float, unseen: float = 0.0) -> npt.NDArray[np.bool_] | None:
+def nucleus(weights: Probs, top_p: float, unseen: float) -> npt.NDArray[np.bool_] | None:
     """Mark the smallest set of most probable tokens that has probability `top_p`.
 
     Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", equation 2. None: the set
@@ -87,7 +87,7 @@ def nucleus(weights: Probs, top_p: float, unseen: float = 0.0) -> npt.NDArray[np
 def _plausible(logits: Logits, sampling: Sampling) -> tuple[Ids, float]:
     """Return the tokens that may be chosen, and an upper bound of the others' weight."""
     if sampling.top_p == 1 and sampling.min_p == 0:
-        return everything(len(logits)), 0.0
+        return all_ids(len(logits)), 0.0
     lightest = sampling.min_p if sampling.top_p == 1 else _UNSEEN / len(logits)
     # Below the floor, a token weighs less than `lightest` by much more than float32 rounds.
     floor = float(logits.max()) + sampling.temperature * (np.log(lightest) - 1e-3)
@@ -114,7 +114,7 @@ def _row(logits: Logits, ids: Ids, unseen: float, sampling: Sampling) -> Row:
     if sampling.top_p < 1:
         chosen = nucleus(weights, sampling.top_p, unseen)
         if chosen is None:
-            return _row(logits, everything(len(logits)), 0.0, sampling)
+            return _row(logits, all_ids(len(logits)), 0.0, sampling)
         ids, weights = _select(ids, weights, chosen)
     if sampling.min_p > 0:
         ids, weights = _select(ids, weights, weights >= sampling.min_p * weights.max())

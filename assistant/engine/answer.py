@@ -14,8 +14,8 @@ from assistant import events
 from assistant.decoding.lookahead.forecast import Forecast
 from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.model import Logits
-from assistant.decoding.row import EMPTY, Row, highest
-from assistant.engine.figures import Figures
+from assistant.decoding.row import EMPTY, Row, top_indices
+from assistant.engine.stats_builder import StatsBuilder
 from assistant.prompt.answer_text import AnswerText
 from assistant.request import Request
 from models.native.vocab import Vocab
@@ -29,14 +29,14 @@ class AnswerBuilder:
 
     Args:
         request: has the limit of the answer's length, and the number of alternatives to report.
-        figures: collects the answer's stats.
+        stats_builder: collects the answer's stats.
     """
 
     def __init__(
         self,
         request: Request,
         vocab: Vocab,
-        figures: Figures,
+        stats_builder: StatsBuilder,
         text: AnswerText,
         constraint: ConstraintMask | None = None,
     ) -> None:
@@ -47,14 +47,14 @@ class AnswerBuilder:
             named = vocab.controls.keys() & request.stop_strings
             self._stop_tokens |= {
                 *vocab.infill_marks.values(),
-                *map(vocab.controls.__getitem__, named),
+                *(vocab.controls[name] for name in named),
             }
         self._text, self._constraint = text, constraint
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
         self._logprobs = request.logprobs
         self._plan: tuple[int, Forecast | None] = 0, None  # of the last round
-        self.figures = figures
+        self.stats_builder = stats_builder
 
     def add(
         self, round_: Round, forecast: Forecast | None = None, logits: Logits | None = None
@@ -65,9 +65,9 @@ class AnswerBuilder:
         """
         shown: list[events.Token] = []
         added: list[events.Token] = []
-        thought = 0
+        thought_tokens = 0
         for sampled in round_.tokens:
-            thought += self._text.thinks
+            thought_tokens += self._text.is_thinking
             ends = sampled.id in self._stop_tokens
             text = "" if ends else self._text.complete(sampled.id)
             token = self._provenance.token(sampled, text, len(added))
@@ -83,11 +83,11 @@ class AnswerBuilder:
                 self.stop = events.Stop.STOP_TOKEN if ends else events.Stop.STOP_STRING
                 break
         masked = (self._constraint.rows, self._constraint.seconds) if self._constraint else (0, 0.0)
-        self.figures.add(round_, added, thought, self._text.thinks, masked)
+        self.stats_builder.add(round_, added, thought_tokens, self._text.is_thinking, masked)
         self.stop = self.stop or self._limit()
         # Nothing after the end of the answer is reported.
-        whole = len(added) == len(round_.tokens)
-        rejected = self._provenance.rejected(round_) if whole else ()
+        is_whole = len(added) == len(round_.tokens)
+        rejected = self._provenance.rejected(round_) if is_whole else ()
         self._plan = round_.proposed, forecast
         return self._decoded(shown, rejected)
 
@@ -102,7 +102,7 @@ class AnswerBuilder:
             text,
             () if is_cut else tuple(self._ids),  # the text was cut within a token
             stop,
-            self.figures.stats,
+            self.stats_builder.stats,
             complete=self._constraint is None or (not is_cut and self._constraint.is_complete),
             thought=thought,
             tool_calls=call_reader.tool_calls if call_reader else (),
@@ -112,13 +112,13 @@ class AnswerBuilder:
         """Return why the answer ends without a stop token or string; None if it does not."""
         if self._constraint and self._constraint.is_over:
             return events.Stop.STOP_TOKEN
-        is_full = self.figures.stats.generated_tokens >= self._max_tokens
+        is_full = self.stats_builder.stats.generated_tokens >= self._max_tokens
         return events.Stop.LENGTH if is_full else None
 
     def _decoded(
         self, shown: Sequence[events.Token], rejected: tuple[events.RejectedToken, ...] = ()
     ) -> events.Decoded:
-        (lookahead, forecast), stats = self._plan, self.figures.stats
+        (lookahead, forecast), stats = self._plan, self.stats_builder.stats
         used = stats.prompt_tokens + stats.generated_tokens
         reader = self._text.call_reader
         deltas: tuple[events.CallDelta, ...] = reader.drain() if reader else ()
@@ -129,9 +129,7 @@ class Provenance:
     """Reports how verification decided, with the `alternatives` best tokens of each row."""
 
     def __init__(self, vocab: Vocab, alternatives: int) -> None:
-        self._vocab = vocab
-        self._alternatives = alternatives
-        self._names: dict[int, str] = {}
+        self._vocab, self._alternatives = vocab, alternatives
 
     def token(self, sampled: Sampled, text: str, position: int) -> events.Token:
         """Return the report of a decoded token that completes `text`."""
@@ -145,17 +143,17 @@ class Provenance:
             float(target.prob(sampled.id)),
             float(draft.prob(sampled.id)) if len(draft.ids) else None,
             position,
-            _plain(sampled.uniform),
+            _as_float(sampled.uniform),
             self._top(target),
             self._top(draft),
-            _plain(sampled.threshold),
+            _as_float(sampled.threshold),
         )
 
     def logprobs(self, token: int, logits: Logits, count: int) -> tuple[events.TokenLogprob, ...]:
         """Return the log probability of a token, then those of the `count` likeliest ones."""
         peak = float(logits.max())
         total = peak + log(np.exp(logits - np.float32(peak)).sum(dtype=np.float64))
-        likely = highest(logits, count).tolist() if count else []
+        likely = top_indices(logits, count).tolist() if count else []
         ids = token, *sorted(likely, key=lambda id_: -logits[id_])
         return tuple(self._logprob(id_, float(logits[id_]) - total) for id_ in ids)
 
@@ -177,8 +175,8 @@ class Provenance:
             position,
             float(proposal.row.prob(proposal.token)),
             None if target is None else float(target.prob(proposal.token)),
-            _plain(rejected.uniform),
-            _plain(rejected.threshold),
+            _as_float(rejected.uniform),
+            _as_float(rejected.threshold),
         )
 
     def _top(self, row: Row) -> tuple[events.Alternative, ...]:
@@ -187,12 +185,10 @@ class Provenance:
 
     def _name(self, token: int) -> str:
         """Return the text of a token by itself; the name of a control token."""
-        if token not in self._names:
-            piece = self._vocab.piece(token).decode("utf-8", "replace")
-            self._names[token] = piece or self._vocab.text(token)
-        return self._names[token]
+        piece = self._vocab.piece(token).decode("utf-8", "replace")
+        return piece or self._vocab.text(token)
 
 
-def _plain(number: float | None) -> float | None:
+def _as_float(number: float | None) -> float | None:
     """Return a NumPy number as a Python float, which can be sent to another process."""
     return None if number is None else float(number)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from assistant.decoding.model import Logits, Model
-from assistant.engine.profile import PROFILES, varied
+from assistant.engine.profile import PROFILES, probe_text
 from models.files.disk import Records
 from models.native.model import NativeModel
 
@@ -21,9 +21,9 @@ ERROR = 0.25
 
 
 def limit_batch(model: NativeModel, folder: Path | None) -> bool:
-    """Limit a model's batches to `NARROW` tokens if wide ones give other logits; return whether.
+    """Limit a model's batches to `NARROW` tokens if wide ones give other logits.
 
-    The result for a file and an engine is saved in `folder`, if any.
+    Return whether it did. The result for a file and an engine is saved in `folder`, if any.
 
     Raises:
         Cancelled: it was stopped.
@@ -52,7 +52,7 @@ def error_of_wide_batches(model: Model, wide: int = WIDE, narrow: int = NARROW) 
     """
     if model.n_ctx < 2 * narrow:
         return 0.0
-    tokens = varied(min(wide, model.n_ctx) // narrow * narrow, model.n_vocab)
+    tokens = probe_text(min(wide, model.n_ctx) // narrow * narrow, model.n_vocab)
     ends = range(narrow, len(tokens) + 1, narrow)
     model.logits(tokens[1:2])  # clears the cache
     together = _centred(model.logits(tokens, min(len(tokens), model.max_rows)))

@@ -83,12 +83,11 @@ def _answer(request: Request, state: EngineState) -> Finished:
     raise AssertionError("an answer ends in `Finished`")
 
 
-def _count(count: CountTokens, state: EngineState) -> TokenCount:
-    from assistant.prompt import context
+def _count_tokens(job: CountTokens, state: EngineState) -> TokenCount:
+    from assistant.prompt.context import count_tokens
 
-    chat = state.loaded
-    n_ctx = chat.target.n_ctx
-    return TokenCount(count.label, context.count(count.text, chat.vocab.tokenize, n_ctx))
+    tokenize, n_ctx = state.loaded.vocab.tokenize, state.loaded.target.n_ctx
+    return TokenCount(job.label, count_tokens(job.text, tokenize, n_ctx))
 
 
 def _race(race: Race, state: EngineState) -> RaceOver:
@@ -109,7 +108,7 @@ HANDLERS: dict[type, Handler] = {
     EngineArgs: lambda setup, state: state.load(setup),
     Request: _answer,
     Race: _race,
-    CountTokens: _count,
+    CountTokens: _count_tokens,
     Prefill: _prefill,
 }
 

@@ -45,33 +45,33 @@ class EngineChoice:
     figures: Mapping[EngineName, EngineFigures] = field(default_factory=dict)
 
 
-def choose(setup: EngineArgs) -> EngineChoice:
+def choose_engine(setup: EngineArgs) -> EngineChoice:
     """Return the engine for a setup's target.
 
     It is the one that the setup names or needs, else the one that `tune` found faster for this
     file, else ik_llama.cpp where it can run the file well, and llama.cpp where it cannot. A
     `ModelError` says that there is no such file, or that it is damaged.
     """
-    return needed(setup) or _remembered(setup) or _by_header(setup.target)
+    return required_engine(setup) or _remembered(setup) or _by_header(setup.target)
 
 
 def with_engines(setups: Sequence[EngineArgs]) -> list[EngineArgs]:
     """Return setups that name their engines if these differ: each engine needs a process."""
     with suppress(ModelError):  # loading says which file is damaged
-        named = [replace(setup, engine=choose(setup).engine) for setup in setups]
+        named = [replace(setup, engine=choose_engine(setup).engine) for setup in setups]
         if len({setup.engine for setup in named}) > 1:
             return named
     return [*setups]
 
 
-def needed(setup: EngineArgs) -> EngineChoice | None:
+def required_engine(setup: EngineArgs) -> EngineChoice | None:
     """Return the engine if a setup or the installation leaves no choice, else None."""
     if setup.engine != "auto":
         return EngineChoice(setup.engine, "You chose it.")
     if setup.gpu_layers:
         return EngineChoice("llama", "Only it can use GPUs.")
     if len(engines.installed()) < 2:
-        return EngineChoice(engines.first(), "No other engine is installed.")
+        return EngineChoice(engines.default_engine(), "No other engine is installed.")
     if setup.gpu_layers is None and engines.llama_uses_gpu():
         return EngineChoice("llama", "It was built for a GPU.")
     if setup.cache is None:  # it could not be remembered that the other one refused a file
@@ -94,14 +94,14 @@ def fall_back_to_llama(setup: EngineArgs, choice: EngineChoice, reason: str) -> 
 
     An `OtherEngine` says that it can be tried at once, in another process.
     """
-    if choice.engine != "ik" or needed(setup) or setup.cache is None:
+    if choice.engine != "ik" or required_engine(setup) or setup.cache is None:
         return
     with suppress(OSError):
-        remember(setup, setup.cache, EngineChoice("llama", reason))
+        remember_engine(setup, setup.cache, EngineChoice("llama", reason))
         raise OtherEngine(reason)
 
 
-def remember(setup: EngineArgs, folder: Path, choice: EngineChoice) -> None:
+def remember_engine(setup: EngineArgs, folder: Path, choice: EngineChoice) -> None:
     """Remember the engine for a setup's target; OSError if it cannot be saved."""
     _records(folder).put(_key(setup), choice)
 
@@ -123,5 +123,5 @@ def _key(setup: EngineArgs) -> str:
     packages = (PACKAGES[name].name for name in engines.installed())
     libraries = ", ".join(f"{package} {version(package)}" for package in packages)
     file = f"{status.st_size} {status.st_mtime_ns}"
-    how = f"threads={setup.threads} | trial {TRIAL}" + " | native" * bool(ik.compiled())
+    how = f"threads={setup.threads} | trial {TRIAL}" + (" | native" if ik.compiled() else "")
     return f"{file} | {libraries} | {processor()} | {how}"

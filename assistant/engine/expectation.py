@@ -13,16 +13,16 @@ from statistics import fmean
 from typing import NamedTuple
 
 from assistant.decoding.lookahead import forecast
-from assistant.engine.engine_choice import choose, needed
+from assistant.engine.engine_choice import choose_engine, required_engine
 from assistant.engine.model_profile import BY_KERNELS, ModelProfile
-from assistant.engine.profile import DRAFT_PREFILL, newest
+from assistant.engine.profile import DRAFT_PREFILL, profile_of
 from assistant.request import EngineArgs
 from models import catalog, machine, memory
 from models.catalog import GGUF
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError
 from models.files.model_file import ModelFile
-from models.files.stores import find
+from models.files.stores import find_gguf
 
 AnyModel = ModelFile | GGUF
 # Measured on two cores with AVX-512, from 135M to 1.5B; ratios, so that speed cancels out.
@@ -73,9 +73,10 @@ class Expectation:
 
     def __str__(self) -> str:
         """Return it as a part of a sentence."""
-        drafted = f", {self.drafted_tokens_per_s} with its draft" * bool(self.drafted_tokens_per_s)
-        wait = f"; 1,000 tokens are read in {self.prompt_s} s" * bool(self.prompt_s)
-        return f"about {self.tokens_per_s} tokens/s{drafted}{wait}"
+        drafted = self.drafted_tokens_per_s
+        with_draft = f", {drafted} with its draft" if drafted else ""
+        wait = f"; 1,000 tokens are read in {self.prompt_s} s" if self.prompt_s else ""
+        return f"about {self.tokens_per_s} tokens/s{with_draft}{wait}"
 
 
 class Expectations:
@@ -89,11 +90,12 @@ class Expectations:
         for model in models:
             if (work := self._work(model)) is None:
                 continue
-            name, verify = _name(model), newest(model.path, "verify", folder)
-            draft, prompt_s = newest(model.path, "draft", folder), verify.prompt_token_s
+            name, verify = _name(model), profile_of(model.path, "verify", folder)
+            draft, prompt_s = profile_of(model.path, "draft", folder), verify.prompt_token_s
             if verify.plain_s:
                 self._verify[name] = verify
-            if profile := verify if verify.plain_s else draft if draft.plain_s else None:
+            profile = verify if verify.plain_s else draft
+            if profile.plain_s:
                 # An answer on an idle machine corrects what was measured on a busy one.
                 self._tokens[name] = work[0], min(profile.seconds[1], profile.token_s or inf)
             if not prompt_s and DRAFT_PREFILL in draft.ratios:
@@ -119,7 +121,7 @@ class Expectations:
         for gguf in catalog.FILES.values():
             needed_bytes = memory.estimate_by_size(gguf.size, gguf.file).needed
             fits = target.size < gguf.size and needed_bytes < budget
-            speed = self.of(gguf, None) if fits and find(gguf) is None else None
+            speed = self.of(gguf, None) if fits and find_gguf(gguf) is None else None
             if speed and speed.prompt_s and speed.prompt_s.high < MAX_PROMPT_S:
                 suitable += [(gguf, speed)] if speed.tokens_per_s.low > MIN_TOKENS_PER_S else []
         return max(suitable, key=lambda pair: pair[0].size, default=None)
@@ -138,8 +140,8 @@ class Expectations:
 
     def _engine(self, model: AnyModel) -> EngineName:
         if isinstance(model, ModelFile):
-            return choose(EngineArgs(model.path, cache=self._folder)).engine
-        if choice := needed(EngineArgs(Path(), cache=self._folder)):
+            return choose_engine(EngineArgs(model.path, cache=self._folder)).engine
+        if choice := required_engine(EngineArgs(Path(), cache=self._folder)):
             return choice.engine
         return "llama" if model.weights in ("Q4_1", "Q5_1") else "ik"
 

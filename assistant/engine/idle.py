@@ -48,7 +48,7 @@ def prefill_idle(assistant: Assistant, request: Request, control: Control) -> It
         for source in assistant.sources.values():
             if isinstance(source, ModelSource):
                 source.read(tokens)
-                seen = source.seen(tokens[:-1])
+                seen = source.window_tokens(tokens[:-1])
                 for chunk in _prefill(source.model, seen, assistant.chunk):
                     if profile:
                         profile.costs.draft.observe(chunk.tokens, chunk.seconds)

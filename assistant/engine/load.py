@@ -5,12 +5,12 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from assistant.engine.control import Control
-from assistant.engine.engine_choice import choose
+from assistant.engine.engine_choice import choose_engine
 from assistant.events import Event, Loading, Ready
 from assistant.request import EngineArgs
 from models.errors import EngineRefused
 from models.native import loaded
-from models.native.weights import shared
+from models.native.weights import shared_weights
 
 if TYPE_CHECKING:
     from assistant.engine.reply import Assistant
@@ -37,11 +37,11 @@ def load(
         emit(Loading("target", setup.target.name, fraction))
 
     report(0.0)  # a file that is mapped may come from a slow disk before it reports more
-    choice = choose(setup)
+    choice = choose_engine(setup)
     loaded.use(choice.engine)
     with ExitStack() as ahead:
         with suppress(EngineRefused):  # the loader tries again, and chooses another engine
-            weights = shared(setup.target, setup.gpu_layers, control.cancel, report)
+            weights = shared_weights(setup.target, setup.gpu_layers, control.cancel, report)
             ahead.enter_context(weights)
         from assistant.engine.loader import Loader  # numpy: `preload` has imported it by now
 

@@ -15,7 +15,7 @@ from assistant.engine.batch_check import limit_batch
 from assistant.engine.control import Control
 from assistant.engine.engine_choice import EngineChoice, fall_back_to_llama
 from assistant.engine.model_profile import typical_costs
-from assistant.engine.profile import Profile, newest
+from assistant.engine.profile import Profile, profile_of
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.reply import Assistant
 from assistant.engine.sources import ngram_store
@@ -26,7 +26,7 @@ from models.files.model_file import chat_header
 from models.gguf.header import Header
 from models.native import repacked
 from models.native.model import MAX_ROWS, NativeModel
-from models.native.weights import shared
+from models.native.weights import shared_weights
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Loader:
                 with suppress(SpecchatError):  # the first answer reports the error
                     assistant.prefill_common_prefix(self.control)
             opened.push(models.pop_all())
-        reading_s = newest(self.setup.target, "verify", self.setup.cache).prompt_token_s
+        reading_s = profile_of(self.setup.target, "verify", self.setup.cache).prompt_token_s
         header = target.weights.header
         assistant.can_grow = target.n_ctx < target.weights.n_ctx_train
         assistant.chat.infills.token_s = reading_s
@@ -88,13 +88,13 @@ class Loader:
             self.emit(Loading(role, path.name, fraction))
 
         setup, cancel = self.setup, self.control.cancel
-        weights = opened.enter_context(shared(path, setup.gpu_layers, cancel, report))
+        weights = opened.enter_context(shared_weights(path, setup.gpu_layers, cancel, report))
         model = NativeModel(
             weights, n_ctx=setup.n_ctx, max_rows=max_rows, threads=setup.threads, cancel=cancel
         )
         opened.callback(model.close)
         if setup.copies:
-            repacked.used.add(path)
+            repacked.sources_to_copy.add(path)
         return model
 
     def _target(self, opened: ExitStack) -> NativeModel:
@@ -127,9 +127,9 @@ class Loader:
         own = [ngram_store.path_of(_name(header))] if self.setup.recalls else []
         paths = [*own, ngram_store.BUNDLED / f"{header.vocabulary}.ngrams"]
         if tables := [path for path in paths if path.exists()]:
-            from assistant.engine.sources.ngram import NgramSource, opened
+            from assistant.engine.sources.ngram import NgramSource, open_tables
 
-            sources.append(NgramSource(target.n_vocab, *map(opened, tables)))
+            sources.append(NgramSource(target.n_vocab, *map(open_tables, tables)))
         return [*sources, model] if model else sources
 
     def _profile(self, target: NativeModel, draft: Path | None) -> Profile | None:
@@ -169,8 +169,8 @@ class Loader:
     def _can_defer(self, target: NativeModel, profile: Profile | None) -> bool:
         """Return whether an answer may begin without the draft.
 
-        It may if the draft was used before. Another one takes seconds to load, once: its vocabulary
-        is compared and its batches are checked, and if it cannot draft, that is reported at once.
+        It may if the draft was used before. The first load of a draft takes seconds: its vocabulary
+        is compared, its batches are checked, and if it cannot draft, that is reported at once.
         """
         draft = self.setup.draft
         if not (draft and draft.is_file() and target.can_roll_back and target.rollback is None):
@@ -189,7 +189,7 @@ class Loader:
         """Map the draft's vocabulary to the target's; ModelError if it lacks too many tokens."""
         ours, theirs = target.weights.header, draft.weights.header
         if ours.vocabulary == theirs.vocabulary:
-            return VocabularyMapping.by_number(target.n_vocab, draft.n_vocab)
+            return VocabularyMapping.identity(target.n_vocab, draft.n_vocab)
         from models.mapping import cached_mapping
 
         try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.model import most_proposals
+from assistant.decoding.model import max_proposals
 from assistant.engine.model_profile import ModelProfile
 from models.files.disk import Records
 
@@ -81,8 +81,8 @@ class Profile:
         of_target, of_draft = (_valid(self._records.get(key)) for key in self._keys)
         self.of_target, self.of_draft = of_target, of_draft
         of_target.typical, of_draft.typical = typical
-        widest = most_proposals(target) + 1
-        widths = [n for n in WIDTHS if n <= widest] or [widest] * (widest > 1)
+        widest = max_proposals(target) + 1
+        widths = [n for n in WIDTHS if n <= widest] or ([widest] if widest > 1 else [])
         self._usual = [Evaluation(of_target, n) for n in widths]
         wider = sorted({min(n, widest) for n in WIDER} - {1, *widths})
         self._rare = [Evaluation(of_target, n) for n in wider]
@@ -188,7 +188,7 @@ class Profile:
         They continue the cached tokens, and the caches are the same afterwards.
         """
         models = [self.target, self.draft] if self.draft else [self.target]
-        texts = [[*model.cached_tokens] or varied(SHALLOW, model.n_vocab) for model in models]
+        texts = [[*m.cached_tokens] or probe_text(SHALLOW, m.n_vocab) for m in models]
         before = self._seconds(self.target, texts[0], 1)
         is_calm = self.of_target.add(1, 1.0, before, self._has_all_cores)
         for profile, tokens in evaluations:
@@ -207,7 +207,7 @@ class Profile:
 
     def _seconds(self, model: NativeModel, text: list[int], tokens: int) -> float:
         model.logits(text, rows=0)  # removes what follows the text from the cache
-        longer = [*text, *varied(tokens, model.n_vocab)]
+        longer = [*text, *probe_text(tokens, model.n_vocab)]
         started = self._clock()
         model.logits(longer, rows=min(tokens, model.max_rows))
         return self._clock() - started
@@ -228,7 +228,7 @@ class Profile:
             self._records.put(key, profile)
 
 
-def newest(path: Path, role: Literal["verify", "draft"], folder: Path | None) -> ModelProfile:
+def profile_of(path: Path, role: Literal["verify", "draft"], folder: Path | None) -> ModelProfile:
     """Return the newest profile of a file on this machine, however it was run; empty: none."""
     with suppress(OSError):
         status = path.stat()
@@ -241,7 +241,7 @@ def _valid(profile: ModelProfile | None) -> ModelProfile:
     return profile if profile and profile.is_valid else ModelProfile()
 
 
-def varied(count: int, n_vocab: int) -> list[int]:
+def probe_text(count: int, n_vocab: int) -> list[int]:
     """Return tokens that hardly repeat.
 
     A mixture of experts would evaluate the same token again with the same experts, for less.

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.base import common_prefix
+from models.base import common_prefix_length
 
 if TYPE_CHECKING:  # toys need no native library, and what is not stored no snapshots
     from models.files.snapshots import Snapshots
@@ -68,7 +68,7 @@ class PromptCache:
         self._model.truncate(self._model.cached(self._tokens))  # without rejected proposals
         cached, snapshots = self._model.cached_tokens, self._snapshots
         seconds = self._model.seconds_per_token
-        new = len(cached) - common_prefix(self._saved, cached)
+        new = len(cached) - common_prefix_length(self._saved, cached)
         is_long = new >= MIN_TOKENS_SAVED if seconds is None else new * seconds >= LONG_S
         if snapshots is None or not is_long:
             return
@@ -85,31 +85,29 @@ class PromptCache:
     def _exchange(self, tokens: Sequence[int]) -> None:
         """Save in memory the state that a prompt replaces, and restore an earlier one for it."""
         cached, reusable = self._model.cached_tokens, self._model.cached(tokens)
-        best = max(self._in_memory, key=lambda state: self._spared(state[0], tokens), default=None)
+        best = max(self._in_memory, key=lambda copy: self._reusable(copy[0], tokens), default=None)
         if len(cached) >= reusable + MIN_TOKENS_SAVED:  # a copy takes far less time than evaluating
             with suppress(MemoryError):
                 self._in_memory.insert(0, (cached, self._model.state()))
-        if best and self._spared(best[0], tokens) >= reusable + MIN_TOKENS_SAVED:
+        if best and self._reusable(best[0], tokens) >= reusable + MIN_TOKENS_SAVED:
             self._in_memory = [state for state in self._in_memory if state is not best]
             self._model.restore(*best)
         while sum(len(state) for _, state in self._in_memory) > self._memory:
             self._in_memory.pop()
 
-    def _spared(self, snapshot: Sequence[int], tokens: Sequence[int]) -> int:
+    def _reusable(self, snapshot: Sequence[int], tokens: Sequence[int]) -> int:
         """Return how many tokens of a prompt need no evaluation if a snapshot is restored."""
         rolls_back = self._model.rollback is None and not self._model.restores_in_part
-        common = common_prefix(snapshot, tokens)
+        common = common_prefix_length(snapshot, tokens)
         continues = common == len(snapshot) < len(tokens)
         fits = len(snapshot) <= self._model.n_ctx
         return common if fits and (continues or rolls_back) else 0
 
     def _restore(self, snapshots: "Snapshots", tokens: Sequence[int]) -> None:
         """Restore the snapshot with the longest usable prefix of a prompt, if it spares enough."""
-        usable = (
-            (self._spared(snapshot.tokens, tokens), snapshot.name) for snapshot in snapshots.find()
-        )
-        spared, name = max(usable, default=(0, ""))
-        if spared < self._model.cached(tokens) + MIN_TOKENS_SAVED:
+        usable = ((self._reusable(known.tokens, tokens), known.name) for known in snapshots.find())
+        reusable, name = max(usable, default=(0, ""))
+        if reusable < self._model.cached(tokens) + MIN_TOKENS_SAVED:
             return
         try:
             cached, state = snapshots.read(name)

@@ -21,9 +21,8 @@ class Runner:
         self, number: int, assistant: Assistant, request: Request, control: Control
     ) -> None:
         self.number = number
-        self.tokens = 0
-        """Tokens generated so far."""
-        self.over = False
+        self.tokens = 0  # generated so far
+        self.is_over = False
         self._elapsed = 0.0
         self._since: float | None = None  # when the step began; None between two steps
         self._answer = assistant.reply(request, control, self.clock)
@@ -43,7 +42,7 @@ class Runner:
         self._elapsed, self._since = self.clock(), None
         if isinstance(event, events.Decoded):
             self.tokens = event.stats.generated_tokens
-        self.over = isinstance(event, events.Finished | events.Failed)
+        self.is_over = isinstance(event, events.Finished | events.Failed)
         return events.LaneEvent(self.number, self._elapsed, event)
 
 
@@ -76,14 +75,14 @@ def run(
             reasons = {ready.message for ready in results if isinstance(ready, events.Failed)}
             raise ModelError(" ".join(sorted(reasons)) or "A race needs a lane.")
         emit(events.RaceReady(tuple(results)))
-        for event in in_turns(runners, Runner.clock, await_step if race.part else None):
+        for event in take_turns(runners, Runner.clock, await_step if race.part else None):
             emit(event)
     return events.RaceOver()
 
 
-def in_turns(
+def take_turns(
     runners: Sequence[Runner],
-    progress: Callable[[Runner], float] = Runner.clock,
+    progress: Callable[[Runner], float],
     await_step: Callable[[], object] | None = None,
 ) -> Iterator[events.LaneEvent]:
     """Step the lane with the least `progress`, until all have ended; the first of equals first.
@@ -96,7 +95,7 @@ def in_turns(
             await_step()
         runner = min(running, key=progress)
         yield runner.step()
-        if runner.over:
+        if runner.is_over:
             running.remove(runner)
 
 
@@ -108,12 +107,12 @@ def _load(
         setup = replace(lane.setup, draft=None, measure=False)
     else:
         setup = replace(lane.setup, measure=lane.setup.measure and lane.lookahead is None)
-    with ExitStack() as refused:
-        assistant, ready = load(setup, control, emit, refused)
+    with ExitStack() as models:
+        assistant, ready = load(setup, control, emit, models)
         if lane.mode == "sps":
             needs_model = lane.setup.draft is not None and "model" in request.sources
             lacks_model = needs_model and assistant.draft is None
             if lacks_model or not assistant.sources.keys() & set(request.sources):
                 raise ModelError(f"SpS needs a draft. {ready.no_draft}")
-        opened.push(refused.pop_all())
+        opened.push(models.pop_all())
     return assistant, ready

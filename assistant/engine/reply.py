@@ -21,14 +21,14 @@ from assistant.decoding.sources.suffix import InfillSource, SuffixSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.control import Control
-from assistant.engine.figures import Figures
 from assistant.engine.prompt_cache import PromptCache
 from assistant.engine.rounds import PlannedRound, Rounds, prefill, prefill_draft
+from assistant.engine.stats_builder import StatsBuilder
 from assistant.events import AnswerEvent, Prepared, Stats, Stop, Warned
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.prompt_tokens import ChatPrompt, ChatTokens
 from assistant.request import Message, Request
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native.vocab import Vocab
 
@@ -102,27 +102,27 @@ class Assistant:
             self.prompt_cache.prepare(prompt.tokens, request.stored)
         # A round evaluates the last token again, for its logits.
         cached = min(self.target.cached(prompt.tokens), len(prompt.tokens) - 1)
-        known = Stats(
+        stats = Stats(
             request.mode,
             prompt_tokens=len(prompt.tokens),
             cached_tokens=cached,
             draft=self._draft_name,
             engine=self._engine,
         )
-        figures = Figures(known, self.target, self.draft, clock, requested_at)
+        stats_builder = StatsBuilder(stats, self.target, self.draft, clock, requested_at)
         yield Prepared(len(prompt.tokens), cached, prompt.dropped)
         yield from map(Warned, prompt.warnings)
 
-        answer = self._answer_builder(request, prompt, figures, mask)
+        answer = self._answer_builder(request, prompt, stats_builder, mask)
         rounds = self._rounds(request, prompt, control, mask, clock)
         with suppress(Cancelled):  # the end of an answer that nothing else has ended
             yield from prefill(self.target, "target", prompt.tokens[:-1])
-            figures.start_decoding()
+            stats_builder.start_decoding()
             yield from self._decode(rounds, answer, request)
         yield from answer.finish()
 
     def _answer_builder(
-        self, request: Request, prompt: ChatPrompt, figures: Figures, mask: ConstraintMask | None
+        self, request: Request, prompt: ChatPrompt, stats: StatsBuilder, mask: ConstraintMask | None
     ) -> AnswerBuilder:
         call_reader = None
         if request.tools:
@@ -131,9 +131,9 @@ class Assistant:
             call_reader = call_reader_of(prompt.call_format, request)
         prefix = prompt.tokens[prompt.beginning.start :]
         suffix_start = request.infill.suffix_start if request.infill else ""
-        stops = (*request.stop_strings, *filter(None, (suffix_start,)))
+        stops = (*request.stop_strings, suffix_start) if suffix_start else request.stop_strings
         text = AnswerText(prompt.beginning, prefix, stops, call_reader)
-        return AnswerBuilder(request, self.vocab, figures, text, mask)
+        return AnswerBuilder(request, self.vocab, stats, text, mask)
 
     def _rounds(
         self,
@@ -148,8 +148,8 @@ class Assistant:
         if self.target.can_roll_back and request.prediction and not request.infill:
             from assistant.decoding.sources.edit import EditSource
 
-            start, spelling = prompt.beginning.start, (self.vocab.piece, self.vocab.tokenize)
-            edit = EditSource(request.prediction, start, *spelling)
+            start, vocab = prompt.beginning.start, self.vocab
+            edit = EditSource(request.prediction, start, vocab.piece, vocab.tokenize)
             available = {**available, edit.name: edit}
         if prompt.context and SuffixSource.name in available:
             infill = InfillSource(prompt.context, len(prompt.tokens))
@@ -194,7 +194,7 @@ class Assistant:
         """Load the draft during an answer, and have it propose from the next round on."""
         try:
             if source := self.load_draft():
-                answer.figures.add_draft(source.model)
+                answer.stats_builder.add_draft(source.model)
                 rounds.add_draft(source)
         except ModelError as error:
             self.deferred_draft = None
@@ -226,7 +226,7 @@ class Assistant:
         either, other = (
             self.prompt(Request((Message("user", word),)), control).tokens for word in ("a", "the")
         )
-        prefix = either[: common_prefix(either, other)]
+        prefix = either[: common_prefix_length(either, other)]
         if prefix:
             self.target.logits(prefix, rows=0)
             for source in self.sources.values():
@@ -240,18 +240,21 @@ class Assistant:
         try:
             return self.chat.prompt(request, budget, control.cancel)
         except ContextFull as error:
-            raise ContextFull(f"{error}{' Or raise ctx (F6, --ctx).' * self.can_grow}") from None
+            advice = " Or raise ctx (F6, --ctx)." if self.can_grow else ""
+            raise ContextFull(f"{error}{advice}") from None
 
     def _mask(self, request: Request, prompt: ChatPrompt) -> ConstraintMask | None:
         """Return the mask of an answer that has a constraint or may call tools.
 
         The limits of enforcing a tool's schema are added to the prompt's warnings.
         """
-        at = prompt.tokens, prompt.thoughts.answer_start
+        tokens, start = prompt.tokens, prompt.thoughts.answer_start
         if not request.tools:
-            return self._constraints.mask(request.constraint, *at) if request.constraint else None
+            constraint = request.constraint
+            return self._constraints.mask(constraint, tokens, start) if constraint else None
+        markers, thinks = prompt.thought_markers, self.chat.thinking.thinks
         mask, limits = self._constraints.call_mask(
-            prompt.call_format, request, *at, prompt.thought, self.chat.thinking.thinks
+            prompt.call_format, request, tokens, start, markers, thinks
         )
         prompt.warnings.extend(limits)
         return mask

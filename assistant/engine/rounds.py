@@ -9,7 +9,7 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.decoding.lookahead.plans import SHORT, Clock, FixedPlan, RoundPlan
 from assistant.decoding.loops import Round, speculative_round
 from assistant.decoding.mask import Forced, Mask, constrained, forcing
-from assistant.decoding.model import DraftFailed, Logits, Model, most_proposals
+from assistant.decoding.model import DraftFailed, Logits, Model, max_proposals
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.model import ModelSource, PrefillOption
@@ -50,8 +50,8 @@ class Rounds:
         forced: returns the token that must come next, if any; see `ThoughtReader.forced`.
         answer_start: index of the answer's first token, by default the end of `tokens`. The first
             token is never proposed, so that it waits for no draft.
-        is_suggestion: whether it is an editor's: its first token may be copied, and less be lost.
-        is_predicted: whether the request has a prediction: then as much may be lost as elsewhere.
+        is_suggestion: whether it is for an editor: its first token may be copied, less time lost.
+        is_predicted: whether the request has a prediction: then as much may be lost as in a chat.
         limit: number of tokens from which on no round begins; by default the context's size.
         clock: seconds, to time rounds.
     """
@@ -135,7 +135,7 @@ class Rounds:
         if reason := self._no_draft_reason(mode):
             return FixedPlan(0, reason)
         left = self._limit - len(self._tokens) - 1  # the round adds one token itself
-        budget = max(0, min(most_proposals(self._target), left))
+        budget = max(0, min(max_proposals(self._target), left))
         if lookahead is not None:
             return FixedPlan(min(lookahead, budget), Reason.CHOSEN)
         if self._controller:
@@ -184,7 +184,7 @@ class Rounds:
         # A partial prefill is of no use, so it continues to its end, in chunks that are timed.
         while option := self._next_prefill(source.prefill_options(tokens)):
             source.restart(tokens, option.context)
-            seen, before = source.seen(tokens[:-1]), self._draft_s
+            seen, before = source.window_tokens(tokens[:-1]), self._draft_s
             start = source.model.cached(seen)
             try:
                 for progress in prefill(source.model, "draft", seen, option.chunk):
@@ -226,7 +226,7 @@ def prefill_draft(
         Cancelled: it was stopped.
     """
     pending, before = source.pending(tokens), source.model.busy_s
-    source.model.logits(source.seen(tokens), rows=0)
+    source.model.logits(source.window_tokens(tokens), rows=0)
     if controller and pending:
         controller.costs.draft.observe(pending, source.model.busy_s - before)
 

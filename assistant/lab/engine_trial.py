@@ -12,8 +12,8 @@ from typing import cast
 
 import msgspec
 
-from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember
-from assistant.engine.profile import MEASURING_S, Profile, varied
+from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember_engine
+from assistant.engine.profile import MEASURING_S, Profile, probe_text
 from assistant.request import EngineArgs
 from models import child_process, engines
 from models.engines import ENGINES, EngineName
@@ -40,7 +40,7 @@ def compare(
             failures.append(str(error))
     choice = fastest(figures, failures)
     with suppress(OSError):
-        remember(setup, folder, choice)
+        remember_engine(setup, folder, choice)
     return choice
 
 
@@ -81,7 +81,7 @@ def _measured(
     ):
         limit_batch(model, None)
         model.truncate(0)
-        busy_s, tokens = model.busy_s, varied(PROMPT, model.n_vocab)
+        busy_s, tokens = model.busy_s, probe_text(PROMPT, model.n_vocab)
         for end in range(CHUNK, PROMPT + 1, CHUNK):
             model.logits(tokens[:end], rows=0)
             if model.busy_s - busy_s > MEASURING_S:

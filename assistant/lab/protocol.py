@@ -109,8 +109,7 @@ class Meter:
     def __init__(self, planned: int, emit: Callable[[Measuring], None]) -> None:
         self._planned, self._done, self._emit = planned, 0, emit
         self._started = perf_counter()
-        self.what = ""
-        """What is being measured."""
+        self.what = ""  # that is being measured
 
     def step(self) -> None:
         """Count a step as done."""

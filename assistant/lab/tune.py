@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assistant.engine.batch_check import limit_batch
-from assistant.engine.engine_choice import EngineChoice, choose, needed
+from assistant.engine.engine_choice import EngineChoice, choose_engine, required_engine
 from assistant.engine.profile import Evaluation, Profile
 from assistant.lab.engine_trial import compare
 from assistant.lab.protocol import Measuring, Meter, Tune, Tuned
@@ -15,7 +15,7 @@ from models.engines import ENGINES, EngineName
 from models.errors import StorageError, raising
 from models.native import loaded
 from models.native.model import MAX_ROWS, NativeModel
-from models.native.weights import shared
+from models.native.weights import shared_weights
 from models.progress import CancelFlag
 
 N_CTX = 576
@@ -30,16 +30,16 @@ def tune(job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> Tu
     A `ModelError` says that one of the pair cannot be used, a `StorageError` that the results
     cannot be saved. When it is cancelled nothing is saved.
     """
-    choice = _compared(job.setup, cancel, emit)
+    choice = _choose_engine(job.setup, cancel, emit)
     setup = replace(job.setup, engine=choice.engine)
     loaded.use(choice.engine)
     paths = {"target": setup.target} | ({"draft": setup.draft} if setup.draft else {})
     meter = Meter(ROUNDS * sum(len(WIDTHS[role]) for role in paths), emit)
     with ExitStack() as opened:
-        target = opened.enter_context(_opened(setup, setup.target, MAX_ROWS, cancel))
+        target = opened.enter_context(_open_model(setup, setup.target, MAX_ROWS, cancel))
         draft = None
         if setup.draft:
-            draft = opened.enter_context(_opened(setup, setup.draft, 1, cancel))
+            draft = opened.enter_context(_open_model(setup, setup.draft, 1, cancel))
         profile = Profile(target, draft.conditions if draft else None, setup.cache)
         profile.reset()
         profile.draft = draft
@@ -58,10 +58,10 @@ def tune(job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> Tu
 
 
 @contextmanager
-def _opened(
+def _open_model(
     setup: EngineArgs, path: Path, max_rows: int, cancel: CancelFlag
 ) -> Iterator[NativeModel]:
-    with shared(path, setup.gpu_layers, cancel) as weights:
+    with shared_weights(path, setup.gpu_layers, cancel) as weights:
         model = NativeModel(
             weights, n_ctx=N_CTX, max_rows=max_rows, threads=setup.threads, cancel=cancel
         )
@@ -70,7 +70,7 @@ def _opened(
             yield model
 
 
-def _compared(
+def _choose_engine(
     setup: EngineArgs, cancel: CancelFlag, emit: Callable[[Measuring], None]
 ) -> EngineChoice:
     """Return the engine to tune for: the faster one, where nothing else decides."""
@@ -78,6 +78,6 @@ def _compared(
     def report(engine: EngineName) -> None:
         emit(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))
 
-    if setup.cache is None or needed(setup) or loaded.in_use():
-        return choose(setup)
+    if setup.cache is None or required_engine(setup) or loaded.in_use():
+        return choose_engine(setup)
     return compare(setup, setup.cache, cancel, report)

@@ -28,7 +28,7 @@ LOG = "engine.log"
 """The file in the cache folder with the output of the last process that ended."""
 
 
-def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None = None) -> str:
+def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None) -> str:
     """Return what happened, and what to do, as sentences for the user.
 
     Args:
@@ -44,11 +44,11 @@ def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None = No
         doing = f" while it {'loaded' if setup is job else 'measured'} {names}"
     advice = _advice(setup, death)
     if death.status in CRASHES:
-        advice = _without_native_build(setup or loaded) or f"{advice}{engines.without_llama()}"
-    return f"The engine's process ended{doing} ({cause}). {advice}{_logged(death.output_tail)}"
+        advice = _without_native_build(setup or loaded) or f"{advice}{engines.llama_hint()}"
+    return f"The engine's process ended{doing} ({cause}). {advice}{_write_log(death.output_tail)}"
 
 
-def _logged(output: str) -> str:
+def _write_log(output: str) -> str:
     """Write a process's output to the log; return the sentence that names the log."""
     if not output.strip():
         return ""
@@ -60,10 +60,10 @@ def _logged(output: str) -> str:
 
 def _without_native_build(setup: EngineArgs | None) -> str:
     """Use ik_llama.cpp's wheel again if the compiled library may be to blame; return a note."""
-    from assistant.engine.engine_choice import choose  # imported late: crashes are rare
+    from assistant.engine.engine_choice import choose_engine  # imported late: crashes are rare
 
     with suppress(ModelError, OSError):
-        if setup and ik.compiled() and choose(setup).engine == "ik":
+        if setup and ik.compiled() and choose_engine(setup).engine == "ik":
             ik.USED.unlink()
             return "The build of `make native` is not used any more: it may be to blame. Ask again."
     return ""

@@ -122,17 +122,17 @@ class EngineProcess:
 
     def _obey(self, stream: EventStream, order: Order) -> None:
         worker = self._worker if stream is self._stream else None
-        doing = worker.job if worker else None  # a setup while models are loaded again
+        current_job = worker.job if worker else None  # a setup while models are loaded again
         if not isinstance(order, Cancel):
-            if worker and doing is stream.job:
+            if worker and current_job is stream.job:
                 worker.order(order)
             elif isinstance(order, UpdateRequest) and isinstance(stream.job, Request):
-                steered = replace(stream.job, mode=order.mode, lookahead=order.lookahead)
-                stream.job = replace(steered, sampling=order.sampling or steered.sampling)
+                updated = replace(stream.job, mode=order.mode, lookahead=order.lookahead)
+                stream.job = replace(updated, sampling=order.sampling or updated.sampling)
         elif stream in self._waiting:
             self._waiting.remove(stream)
             stream.put(STOPPED, last=True)
-        elif worker and doing:
+        elif worker and current_job:
             worker.cancel()
 
     async def _run_queue(self) -> None:
@@ -152,7 +152,7 @@ class EngineProcess:
             try:
                 worker = await self._start_once()
             except OSError as error:
-                return self._died(f"The engine's process cannot be started ({error}).")
+                return self._fail_jobs(f"The engine's process cannot be started ({error}).")
             if end := await self._attempt(worker, stream):
                 return end
         return STOPPED
@@ -203,7 +203,7 @@ class EngineProcess:
                 return None
             from assistant.process.crash_message import crash_message  # seldom needed
 
-            return self._died(crash_message(job, death, self._setup))
+            return self._fail_jobs(crash_message(job, death, self._setup))
         if isinstance(end, Failed) and end.kind == OtherEngine.__name__:
             worker.kill()
             await worker.close()
@@ -213,8 +213,8 @@ class EngineProcess:
             self._engine = end.engine
         return end
 
-    def _died(self, sentence: str) -> Failed:
-        """Return the failure of a job whose worker died; jobs for the same models fail with it."""
+    def _fail_jobs(self, sentence: str) -> Failed:
+        """Fail the jobs that wait for the same models; return the failure of the current one."""
         died = Failed(sentence, EngineDied.__name__)
         while self._waiting and not isinstance(self._waiting[0].job, EngineArgs):
             self._waiting.popleft().put(died, last=True)

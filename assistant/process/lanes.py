@@ -29,7 +29,7 @@ class LanesOfProcess:
     """The lanes of one process."""
 
     stream: EventStream
-    done: dict[int, float] = field(default_factory=dict)  # the work of each running lane so far
+    clocks: dict[int, float] = field(default_factory=dict)  # of the running lanes
     end: Any = None  # its last event, after it has ended
 
     async def load(self, whole: EventStream) -> dict[int, Ready | Failed]:
@@ -39,7 +39,7 @@ class LanesOfProcess:
             match event:
                 case RaceReady(lanes):
                     results = dict(zip(numbers, lanes, strict=True))
-                    self.done = {n: 0.0 for n in numbers if isinstance(results[n], Ready)}
+                    self.clocks = {n: 0.0 for n in numbers if isinstance(results[n], Ready)}
                     return results
                 case Failed():
                     self.end = event
@@ -52,15 +52,15 @@ class LanesOfProcess:
         self.stream.step()
         event = await anext(self.stream)
         if not isinstance(event, LaneEvent):  # the process has died
-            for lane, done in self.done.items():
-                whole.put(LaneEvent(lane, done, event))
-            self.done, self.end = {}, event
+            for lane, clock in self.clocks.items():
+                whole.put(LaneEvent(lane, clock, event))
+            self.clocks, self.end = {}, event
             return
         whole.put(event)
-        self.done[event.lane] = event.clock
+        self.clocks[event.lane] = event.clock
         if isinstance(event.event, Finished | Failed):
-            del self.done[event.lane]
-        if not self.done:
+            del self.clocks[event.lane]
+        if not self.clocks:
             self.end = await anext(self.stream)
 
 
@@ -79,8 +79,8 @@ async def merge(whole: EventStream, streams: Iterable[EventStream]) -> None:
         whole.put(_all_failed(failures), last=True)
         return
     whole.put(RaceReady(tuple(lanes[number] for number in sorted(lanes))))
-    while running := [part for part in parts if part.done]:
-        await min(running, key=lambda part: min(part.done.values())).step(whole)
+    while running := [part for part in parts if part.clocks]:
+        await min(running, key=lambda part: min(part.clocks.values())).step(whole)
     whole.put(_end(whole, [part.end for part in parts]), last=True)
 
 

@@ -30,11 +30,11 @@ SWITCH_S = 0.0005
 for each tensor, while modules are imported."""
 
 
-def main(known: Callable[[], Jobs]) -> NoReturn:
+def main(load_jobs: Callable[[], Jobs]) -> NoReturn:
     """Confine this process, and then do jobs.
 
-    `known` returns the jobs it can do. It imports native code, which may print, start threads, or
-    end this process.
+    `load_jobs` returns the jobs it can do. It imports native code, which may print, start threads,
+    or end this process.
     """
     commands, events = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -42,7 +42,7 @@ def main(known: Callable[[], Jobs]) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the client
     child_process.confine()
     sys.setswitchinterval(SWITCH_S)
-    serve(commands, events, *known())
+    serve(commands, events, *load_jobs())
 
 
 def serve(

@@ -151,21 +151,21 @@ class WorkerProcess:
 
         `WorkerDied` says that it has ended, or was ended because it hung.
         """
-        silent = 0
+        waits = 0
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.patience_s / CHECKS):
                     message = await self._inbox.get()
                     break
-            silent += 1
-            if silent == 1:
+            waits += 1
+            if waits == 1:
                 self._send(None)
-            elif silent > CHECKS:
+            elif waits > CHECKS:
                 raise await self._ended(f"it gave no sign of life for {self._patience}")
         if message is None:
             raise await self._ended(self._reason)
-        late = self._stop_by is not None and monotonic() > self._stop_by
-        if late and not message.last and self._inbox.empty():
+        is_late = self._stop_by is not None and monotonic() > self._stop_by
+        if is_late and not message.last and self._inbox.empty():
             raise await self._ended(f"it did not stop within {self._patience}")
         return message
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Part, Token
 from assistant.prompt.thoughts import AnswerBeginning
-from assistant.streamed_text import ending, split
+from assistant.streamed_text import decode_incomplete, split_at_mark
 
 if TYPE_CHECKING:
     from assistant.calling.reader import CallReader  # which few answers need
@@ -42,7 +42,7 @@ class AnswerText:
         self.call_reader = call_reader
         self.stopped = False
         """Whether a stop string has ended the answer."""
-        self._text, self._markers, self._at, _ = beginning
+        self._text, self._markers, self._position, _ = beginning
         self._pending = b""  # bytes of an incomplete character
         self._stops: Sequence[str] = ()
         self._buffered = ""  # may begin a stop string
@@ -55,9 +55,9 @@ class AnswerText:
         self._stops = stops
 
     @property
-    def thinks(self) -> bool:
+    def is_thinking(self) -> bool:
         """Whether the next token comes within a thought."""
-        return self._now == "thought"
+        return self._current_part == "thought"
 
     def complete(self, token: int) -> str:
         """Return the text that the next token completes."""
@@ -77,8 +77,9 @@ class AnswerText:
     def flush(self) -> list[Token]:
         """Return the tokens that are buffered, since no more come."""
         if not self.stopped:
-            at, self._at = self._at, replace(self._at, buffered="")
-            self._parts += [*self._of_segment(at.part, at.buffered), *self._of_buffered()]
+            part, buffered = self._position.part, self._position.buffered
+            self._position = replace(self._position, buffered="")
+            self._parts += [*self._of_segment(part, buffered), *self._of_buffered()]
         return self._certain()
 
     def end(self) -> tuple[str, str]:
@@ -90,8 +91,8 @@ class AnswerText:
         text, thought = self.returned["answer"], self.returned["thought"]
         if self.call_reader and self.returned["call"]:
             text += self.call_reader.cut[-len(self.returned["call"]) :]
-        cut = "" if self.stopped else ending(self._pending)
-        return (text, thought + cut) if self.thinks else (text + cut, thought)
+        cut = "" if self.stopped else decode_incomplete(self._pending)
+        return (text, thought + cut) if self.is_thinking else (text + cut, thought)
 
     def _certain(self) -> list[Token]:
         earlier = min(self._earlier, len(self._parts))
@@ -115,17 +116,17 @@ class AnswerText:
         for part, run in groupby(letters, key=itemgetter(0)):
             yield replace(token, part=part, text="".join(letter for _, letter in run))
         if not letters:
-            yield replace(token, part="marker" if parts else self._now)
+            yield replace(token, part="marker" if parts else self._current_part)
 
     @property
-    def _now(self) -> Part:
+    def _current_part(self) -> Part:
         """The part that more text would belong to."""
-        in_calls = self._at.state != "thought" and self.call_reader and self.call_reader.is_open
-        return "call" if in_calls else self._at.part
+        has_calls = self.call_reader is not None and self.call_reader.is_open
+        return "call" if has_calls and self._position.state != "thought" else self._position.part
 
     def _read(self, text: str) -> list[Part]:
         """Add text; return the parts of the characters that have become certain, in order."""
-        self._at, segments = self._markers.read(self._at, text)
+        self._position, segments = self._markers.read(self._position, text)
         return [part for segment in segments for part in self._of_segment(*segment)]
 
     def _of_segment(self, part: Part, text: str) -> Iterator[Part]:
@@ -147,7 +148,7 @@ class AnswerText:
 
     def _up_to_stop(self, text: str) -> Iterator[Part]:
         if not self.stopped:
-            before, stop, self._buffered = split(self._buffered + text, self._stops)
+            before, stop, self._buffered = split_at_mark(self._buffered + text, self._stops)
             yield from repeat("answer", len(before))
             if stop:
                 self.stopped, self._buffered = True, ""

@@ -40,15 +40,14 @@ def drop_oversized(
     def is_oversized(message: Message) -> bool:
         # Templates may shorten answers, so their length says nothing.
         text = "" if message.role == "assistant" else message.content
-        return len(text) > SLICE and count(text, tokenize, limit) > limit
+        return len(text) > SLICE and count_tokens(text, tokenize, limit) > limit
 
     required = [*filter(_is_system, messages), *(turns[-1] if turns else ())]
     for message in filter(is_oversized, required):
         name, advice = _SHORTEN[message.role]
-        raise ContextFull(
-            f"The {name} takes about {count(message.content, tokenize, limit):,} tokens, and there "
-            f"is room for {budget:,}. {advice}."
-        )
+        size = f"{count_tokens(message.content, tokenize, limit):,}"
+        sentence = f"The {name} takes about {size} tokens, and there is room for {budget:,}."
+        raise ContextFull(f"{sentence} {advice}.")
     dropped = max((i for i, turn in enumerate(turns, 1) if any(map(is_oversized, turn))), default=0)
     return _without(head, turns, dropped), dropped
 
@@ -132,7 +131,7 @@ def _first_turn(sizes: Sequence[int], budget: int) -> int:
     return first
 
 
-def count(text: str, tokenize: Tokenize, enough: int) -> int:
+def count_tokens(text: str, tokenize: Tokenize, enough: int) -> int:
     """Return how many tokens a text has.
 
     Once there are more than `enough`, the rest is estimated by its length: a tokeniser takes

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assistant.request import Infill
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.errors import UsageError
 from models.native.vocab import Vocab
 
@@ -70,14 +70,15 @@ class InfillPrompts:
         if "file" in marks and (prefix or infill.suffix):
             if self._update_far(before, infill.suffix, after[NEAR : NEAR + min(FAR, budget // 4)]):
                 near = min(limit, NEAR)
-            far = self._fitting([(FAR_NAME, self._far)] if self._far else [], budget // 2)
+            far = self._file_tokens([(FAR_NAME, self._far)] if self._far else [], budget // 2)
         left = budget - limit - len(far)  # the same for all places of the cursor
         step = max(1, left // STEPS)
-        before = before[-(-max(0, len(before) - left) // step) * step :]
-        files = self._fitting(infill.files, left - len(before)) + far
+        steps = -(-max(0, len(before) - left) // step)  # rounded up
+        before = before[steps * step :]
+        files = self._file_tokens(infill.files, left - len(before)) + far
         repeated = before[-BEFORE_PREDICTION:] if predicted else []
         context = [*files, *after, *repeated, *predicted, *before]
-        return self._marked(files, before, after[:near]), context
+        return self._assembled(files, before, after[:near]), context
 
     def _update_far(self, prefix: list[int], suffix: str, part: list[int]) -> bool:
         """Replace a far part that follows no more by another; return whether it follows closely.
@@ -88,13 +89,13 @@ class InfillPrompts:
         def follows() -> bool:
             return bool(self._far) and 0 <= suffix.find(self._far) <= len(self._far)
 
-        if not follows() and common_prefix(self._last_prefix, prefix) * 2 <= len(prefix):
+        if not follows() and common_prefix_length(self._last_prefix, prefix) * 2 <= len(prefix):
             text = b"".join(map(self._vocab.piece, part)).decode("utf-8", "ignore")
             self._far = text.partition("\n")[2]  # whole lines
         self._last_prefix = prefix
         return follows()
 
-    def _marked(self, files: list[int], prefix: list[int], suffix: list[int]) -> list[int]:
+    def _assembled(self, files: list[int], prefix: list[int], suffix: list[int]) -> list[int]:
         """Return the whole prompt. A model without a mark for the middle reads the suffix first."""
         marks, bos = self._vocab.infill_marks, self._vocab.bos
         start = [] if bos is None else [bos]
@@ -102,7 +103,7 @@ class InfillPrompts:
         around = [*before, *after, marks["middle"]] if "middle" in marks else after + before
         return [*start, *files, *around]
 
-    def _fitting(self, files: Sequence[tuple[str, str]], budget: int) -> list[int]:
+    def _file_tokens(self, files: Sequence[tuple[str, str]], budget: int) -> list[int]:
         """Return the tokens of as many of the last files as fit, each with its name."""
         tokenize, mark = self._vocab.tokenize_inside, self._vocab.infill_marks.get("file")
         fitting: list[int] = []

@@ -26,14 +26,14 @@ class ControlTexts:
     `marks` are more of them, which templates look for in messages.
     """
 
-    def __init__(self, vocab: Vocab, marks: Iterable[str] = ()) -> None:
+    def __init__(self, vocab: Vocab, marks: Iterable[str]) -> None:
         self.vocab = vocab
         tags = {tag for tag in _TAGS if is_token(vocab, tag)} | {*marks}
         tags |= {vocab.bos_text} if vocab.bos is not None else set()
         self.names = sorted({*vocab.controls} | tags, key=len, reverse=True)
-        self.as_text = _any_of(self.names)
-        self.as_json = _any_of([json.dumps(name)[1:-1] for name in self.names])
-        self.of_template = _any_of([name for name in self.names if name in vocab.controls])
+        self.text_pattern = _any_of(self.names)
+        self.json_pattern = _any_of([json.dumps(name)[1:-1] for name in self.names])
+        self.template_pattern = _any_of([name for name in self.names if name in vocab.controls])
 
     def tokenize(self, text: str) -> list[int]:
         """Return the tokens of a text that may hold control tokens, as a template's may."""
@@ -68,42 +68,42 @@ class Masking:
     def message(self, message: Message) -> Message:
         """Mask the control texts in a message."""
         tool_calls = tuple(
-            replace(call, name=self._text(call.name), arguments=self._json(call.arguments))
+            replace(call, name=self._mask(call.name), arguments=self._mask_json(call.arguments))
             for call in message.tool_calls
         )
-        content, thought = self._text(message.content), self._text(message.thought)
+        content, thought = self._mask(message.content), self._mask(message.thought)
         return replace(message, content=content, thought=thought, tool_calls=tool_calls)
 
     def tool(self, tool: Tool) -> Tool:
         """Mask the control texts in a tool's name, description and schema."""
-        name, description = self._text(tool.name), self._text(tool.description)
-        return Tool(name, description, self._json(tool.parameters))
+        name, description = self._mask(tool.name), self._mask(tool.description)
+        return Tool(name, description, self._mask_json(tool.parameters))
 
     def tokenize(self, rendered: str, messages: Sequence[Message] = ()) -> list[int]:
         """Return the tokens of a rendered prompt, with the masked answers' own tokens."""
         vocab = self._controls.vocab
         tokens: list[int] = []
         end = 0
-        atoms = rf"{self._answer}(\d+){self._answer}|{self._controls.of_template.pattern}"
+        atoms = rf"{self._answer}(\d+){self._answer}|{self._controls.template_pattern.pattern}"
         for atom in re.finditer(atoms, rendered):
-            tokens += self._plain(rendered[end : atom.start()])
+            tokens += self._tokenize_plain(rendered[end : atom.start()])
             answer = atom[1]
             tokens += messages[int(answer)].token_ids if answer else [vocab.controls[atom[0]]]
             end = atom.end()
-        return tokens + self._plain(rendered[end:])
+        return tokens + self._tokenize_plain(rendered[end:])
 
-    def _text(self, text: str) -> str:
-        return self._controls.as_text.sub(lambda match: self._number(match[0]), text)
+    def _mask(self, text: str) -> str:
+        return self._controls.text_pattern.sub(lambda match: self._masked(match[0]), text)
 
-    def _json(self, text: str) -> str:
-        return self._controls.as_json.sub(
-            lambda match: self._number(json.loads(f'"{match[0]}"')), text
+    def _mask_json(self, text: str) -> str:
+        return self._controls.json_pattern.sub(
+            lambda match: self._masked(json.loads(f'"{match[0]}"')), text
         )
 
-    def _number(self, name: str) -> str:
+    def _masked(self, name: str) -> str:
         return f"{self._control}{self._controls.names.index(name)}{self._control}"
 
-    def _plain(self, text: str) -> list[int]:
+    def _tokenize_plain(self, text: str) -> list[int]:
         """Return the tokens of a text with its masks undone; none of them is a control token."""
         vocab, mask = self._controls.vocab, self._control
 

@@ -33,7 +33,7 @@ class ChatPrompt(NamedTuple):
     beginning: AnswerBeginning
     thoughts: ThoughtReader
     call_format: formats.CallFormat
-    thought: tuple[str, str] | None  # the markers of a thought that the model may start by itself
+    thought_markers: tuple[str, str] | None  # of a thought that the model may start by itself
     context: Sequence[int] = ()  # of a gap: the tokens that an answer continues
 
 
@@ -77,7 +77,7 @@ class ChatTokens:
             if tools and size > budget:
                 raise ContextFull(
                     f"The tools take {size:,} tokens, and there is room for {budget:,}. Offer "
-                    f"fewer tools, or simplify the largest ({formats.largest(tools)})."
+                    f"fewer tools, or simplify the largest ({formats.largest_tool(tools)})."
                 ) from None
             raise
         warnings = [*self.warnings(request)]  # before other conversations are rendered
@@ -85,7 +85,7 @@ class ChatTokens:
         beginning = self.thinking.beginning(request, tokens, calls)
         thoughts, dropped = self.thinking.reader(request, beginning), oversized + dropped
         markers = beginning.markers
-        is_open = markers is not NO_MARKERS and beginning.at.state == "start"
+        is_open = markers is not NO_MARKERS and beginning.position.state == "start"
         marks = (markers.opens, markers.closes) if is_open and request.thinking != "off" else None
         return ChatPrompt(tokens, dropped, warnings, beginning, thoughts, self.call_format, marks)
 
@@ -185,8 +185,8 @@ class ChatTokens:
                 text = self.template.render_tools(conversation, variables, offered)
                 results = [m.content.strip() for m in conversation if m.role == "tool"]
                 if text is not None and (not keeps or all(result in text for result in results)):
-                    ended = call_format.ended
-                    return text + call_format.start * bool(ended and text.endswith(ended))
+                    forgets_start = call_format.ended and text.endswith(call_format.ended)
+                    return text + call_format.start if forgets_start else text
         self.tools_in_words = True
         return self.template.render(formats.tools_as_text(masked(), offered), variables)
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import jinja2
 
-from assistant.calling.formats import described, read_json, short_id
+from assistant.calling.formats import read_json, short_id, tool_object
 from assistant.prompt import sandbox
 from assistant.request import Message, Tool
 
@@ -111,8 +111,9 @@ class ChatTemplate:
     ) -> str:
         names = {call.id: call.name for message in messages for call in message.tool_calls}
         turns = [_turn(message, names) for message in messages]
-        offered: dict[str, object] = {"tools": [described(tool) for tool in tools]} if tools else {}
-        known = {**self._names, **variables, **offered, "messages": turns}
+        known = {**self._names, **variables, "messages": turns}
+        if tools:
+            known["tools"] = [tool_object(tool) for tool in tools]
         return sandbox.rendered(template, known)
 
     def _give_up(self, why: str) -> None:

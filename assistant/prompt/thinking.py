@@ -62,9 +62,9 @@ class Thinking:
         """
         if request.raw:
             return AnswerBeginning(TokenText(self._vocab.piece), start=len(prompt))
-        last = request.messages[-1:] if request.continues else ()
-        prefixes = (self.prefix(answer, self.variables(request)) for answer in last)
-        start = len(prompt) - sum(map(len, prefixes))
+        start = len(prompt)
+        if request.continues:
+            start -= len(self.prefix(request.messages[-1], self.variables(request)))
         text = TokenText(self._vocab.piece, self._names | self._named(calls))
         return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
 
@@ -91,7 +91,7 @@ class Thinking:
         if not self.thinks:
             return START
         if end.endswith(self.markers.opens.rstrip()):
-            return PartPosition("thought", fresh=True)
+            return PartPosition("thought", is_after_marker=True)
         return PartPosition("answer") if end.endswith(self.markers.closes) else START
 
     def prefix(self, answer: Message, variables: Variables) -> Sequence[int]:

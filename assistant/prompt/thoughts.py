@@ -6,12 +6,11 @@ needs that.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Literal, NamedTuple
 
 from assistant.events import Part
-from assistant.streamed_text import TokenText, split
-from models.base import common_prefix
+from assistant.streamed_text import TokenText, split_at_mark
+from models.base import common_prefix_length
 
 State = Literal["start", "thought", "answer"]
 Segment = tuple[Part, str]
@@ -23,7 +22,7 @@ class PartPosition:
 
     state: State = "start"
     buffered: str = ""  # its end, which may begin a marker
-    fresh: bool = False  # whether it ends with a marker; blanks that follow belong to that
+    is_after_marker: bool = False  # whether blanks that follow belong to a marker
 
     @property
     def part(self) -> Part:
@@ -50,21 +49,22 @@ class Markers:
         """All markers."""
         return (text for known in self.transitions.values() for text in known)
 
-    def read(self, at: PartPosition, text: str) -> tuple[PartPosition, list[Segment]]:
+    def read(self, position: PartPosition, text: str) -> tuple[PartPosition, list[Segment]]:
         """Read more text; return the new position and the segments that are certain.
 
         They cover the text that was buffered and this text, except what is buffered now. At the
         start a marker counts only after blanks: later the answer may be about markers.
         """
-        state, fresh, text = at.state, at.fresh, at.buffered + text
-        segments: list[Segment] = []
+        state, is_after_marker = position.state, position.is_after_marker
+        text, segments = position.buffered + text, list[Segment]()
         while text:
             written = text.lstrip()
-            if fresh and written != text:
+            if is_after_marker and written != text:
                 segments.append(("marker", text[: len(text) - len(written)]))
                 text = written
                 continue
-            fresh, (before, marker, rest) = False, split(text, self.transitions[state])
+            before, marker, rest = split_at_mark(text, self.transitions[state])
+            is_after_marker = False
             if state == "start" and (before.strip() or not marker):
                 if any(transition.startswith(written) for transition in self.transitions[state]):
                     break
@@ -77,8 +77,8 @@ class Markers:
             if not marker:
                 break
             segments.append(("marker", marker))
-            state, fresh = self.transitions[state][marker], True
-        return PartPosition(state, text, fresh), segments
+            state, is_after_marker = self.transitions[state][marker], True
+        return PartPosition(state, text, is_after_marker), segments
 
 
 def _tags(opens: str, closes: str, *, repeats: bool = False) -> Markers:
@@ -133,8 +133,8 @@ NO_MARKERS = Markers("", "", {"start": {}, "thought": {}, "answer": {}}, ())
 def find_markers(template: str, is_token: Callable[[str], bool]) -> Markers:
     """Return the markers of the family that a template or vocabulary belongs to."""
     known = ((family, sign) for family in FAMILIES for sign in family.signs)
-    signed = (family for family, sign in known if sign in template or is_token(sign))
-    family = next(signed, NO_MARKERS)
+    families = (family for family, sign in known if sign in template or is_token(sign))
+    family = next(families, NO_MARKERS)
     wraps = [wrap for pair in WRAPS for wrap in pair if all(tag in template for tag in pair)]
     if family is NO_MARKERS or not wraps:
         return family
@@ -151,14 +151,14 @@ class AnswerBeginning(NamedTuple):
 
     text: TokenText
     markers: Markers = NO_MARKERS
-    at: PartPosition = START  # before its first token; the prompt may have opened a thought
+    position: PartPosition = START  # before its first token; the prompt may have opened a thought
     start: int = 0  # the index of its first token in the context
 
 
 class ThoughtState(NamedTuple):
     """The state of an answer after some of its tokens."""
 
-    at: PartPosition
+    position: PartPosition
     pending: bytes = b""  # of a character that is not complete
     tokens: int = 0  # read so far
     thought: int = 0  # tokens within thoughts
@@ -175,20 +175,21 @@ class ThoughtReader:
     """
 
     def __init__(
-        self, beginning: AnswerBeginning, closing: Sequence[int] = (), budget: int | None = None
+        self, beginning: AnswerBeginning, closing: Sequence[int], budget: int | None
     ) -> None:
-        self._text, self._markers, at, self._start = beginning
-        self._opened, self._closing = at.state == "thought", tuple(closing)
+        self._text, self._markers, position, self._start = beginning
+        self._opened, self._closing = position.state == "thought", tuple(closing)
         self._read: list[int] = []
-        self._states = [ThoughtState(at)]  # before the first token that was read and after each
-        within = ThoughtState(PartPosition("thought"))
-        closes = reduce(self._after, self._closing, within).at.state == "answer"
-        self.budget = budget if closes else None
+        self._states = [ThoughtState(position)]  # before the first token, and after each
+        state = ThoughtState(PartPosition("thought"))
+        for token in self._closing:
+            state = self._after(state, token)
+        self.budget = budget if state.position.state == "answer" else None
 
     def state(self, context: Sequence[int]) -> ThoughtState:
         """Return the state of the answer at the end of a context."""
         answer = context[self._start :]
-        same = common_prefix(self._read, answer)
+        same = common_prefix_length(self._read, answer)
         del self._read[same:], self._states[same + 1 :]
         for token in answer[same:]:
             self._read.append(token)
@@ -214,18 +215,18 @@ class ThoughtReader:
         if self.budget is None:
             return None
         state = self.state(context)
-        is_over = state.at.state == "thought" and state.thought >= self.budget
+        is_over = state.position.state == "thought" and state.thought >= self.budget
         return self._closing[state.closing] if is_over else None
 
     def _after(self, state: ThoughtState, token: int) -> ThoughtState:
-        within = state.at.state == "thought"
+        within = state.position.state == "thought"
         text, pending = self._text.after(state.pending, token)
-        at, _ = self._markers.read(state.at, text)
+        position, _ = self._markers.read(state.position, text)
         tokens, answer = state.tokens + 1, state.answer
-        if answer is None and at.state == "answer":
+        if answer is None and position.state == "answer":
             answer = tokens
         closing = self._closes((*self._closing[: state.closing], token)) if within else 0
-        return ThoughtState(at, pending, tokens, state.thought + within, closing, answer)
+        return ThoughtState(position, pending, tokens, state.thought + within, closing, answer)
 
     def _closes(self, end: tuple[int, ...]) -> int:
         """Return the length of the longest proper prefix of the closing marker that ends `end`."""

@@ -47,14 +47,14 @@ class AnswerDeltas:
         return deltas or [{"content": ""} if any(t.part == "answer" for t in tokens) else {}]
 
     def _add_text(self, text: str, thought: str) -> list[Object]:
-        text = self._within(text)
+        text = self._up_to_dedent(text)
         self.text += text
         self.thought += thought
         delta = {"reasoning_content": thought, "content": text}
         delta = {name: more for name, more in delta.items() if more}
         return [delta] if delta else []
 
-    def _within(self, text: str) -> str:
+    def _up_to_dedent(self, text: str) -> str:
         """Return new text up to the end of the line before the first that is indented less."""
         if self.is_over:
             return ""
@@ -92,7 +92,7 @@ class Completion:
         """Return an answer that has ended as one object."""
         why = {"logprobs": self.logprobs(answer.tokens), "finish_reason": self._reason(answer, end)}
         choice = {**self._message(answer), **why}
-        own = {"tokens": [_token(token) for token in answer.tokens], **own_end(end)}
+        own = {"tokens": [_token(token) for token in answer.tokens], **extras(end)}
         return self._object(self.KIND, [choice], usage=usage_of(end.stats), specchat=own)
 
     def _message(self, answer: AnswerDeltas) -> Object:
@@ -119,7 +119,7 @@ class Completion:
 
     def finish(self, answer: AnswerDeltas, end: Finished) -> Iterator[Object]:
         """Yield the chunks with the reason why an answer ended, and its token counts."""
-        yield self._chunk({}, self._reason(answer, end), specchat=own_end(end))
+        yield self._chunk({}, self._reason(answer, end), specchat=extras(end))
         if self.chat_request.wants_usage:
             yield self._object(self.CHUNK_KIND, [], usage=usage_of(end.stats))
 
@@ -165,7 +165,7 @@ def _token(token: Token) -> Object:
     return {name: getattr(token, name) for name in TOKEN_FIELDS}
 
 
-def own_end(end: Finished) -> Object:
+def extras(end: Finished) -> Object:
     """Return the facts about the end of an answer that OpenAI's objects lack."""
     stats = {name: getattr(end.stats, name) for name in _STATS}
     return {"stop": end.stop, "complete": end.complete, "stats": stats}

@@ -72,14 +72,14 @@ def conversation(
         refuse(f"There are more than {MOST_CALLS:,} calls.", "messages")
     unanswered: dict[str, None] = {}
     for i, message in enumerate(incoming):
-        _match(message, f"messages[{i}]", unanswered, notices)
+        _match_results(message, f"messages[{i}]", unanswered, notices)
     if incoming[-1].tool_calls:
         refuse("The results of the calls in the last message are missing.", "messages")
     messages = tuple(map(_message, incoming))
     return messages if messages[0].role == "system" else (*system, *messages)
 
 
-def _match(
+def _match_results(
     message: IncomingMessage, where: str, unanswered: dict[str, None], notices: Notices
 ) -> None:
     """Give each call an id of its own, and each result that of its call: by order if need be."""

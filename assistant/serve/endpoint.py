@@ -23,7 +23,7 @@ from assistant.request import Message, Prefill, Request
 from assistant.serve.api_error import JSON, ApiError, api_error_of, from_failure
 from assistant.serve.completion_objects import Completion, Object
 from assistant.serve.completion_schema import Adapt, CompletionRequest, from_chat, parse
-from assistant.serve.exchange import Exchange, Waiting, body_of, stream, whole
+from assistant.serve.exchange import Exchange, Waiting, as_object, as_stream, body_of
 from assistant.serve.guard import Guard
 from assistant.serve.recent_answers import AnswerTokens, LastSuggestion
 from assistant.serve.responses import Response as ResponseObjects
@@ -133,9 +133,9 @@ class Endpoint:
     ) -> Response:
         exchange: Exchange = http.state.exchange
         kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
-        packing = http.headers.get("content-encoding", "identity").lower()
+        encoding = http.headers.get("content-encoding", "identity").lower()
         # A page cannot send JSON elsewhere without permission.
-        if kind != "application/json" or packing != "identity":
+        if kind != "application/json" or encoding != "identity":
             why = "The body must be application/json, and not compressed."
             raise ApiError(415, why, "unsupported_media_type")
         body = await body_of(http)
@@ -154,8 +154,8 @@ class Endpoint:
             return _json(reply.whole(exchange.answer, nothing))
         events = self._events(request, exchange, chat_request)
         if not chat_request.streams:
-            return _json(await exchange.while_connected(whole(events, reply, exchange)))
-        chunks = stream(events, reply, exchange)
+            return _json(await exchange.while_connected(as_object(events, reply, exchange)))
+        chunks = as_stream(events, reply, exchange)
         first = await exchange.while_connected(anext(chunks))  # an error now has its own status
         headers, whole_stream = {"cache-control": "no-store"}, _prepended(first, chunks)
         return StreamingResponse(whole_stream, headers=headers, media_type="text/event-stream")

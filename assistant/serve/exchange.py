@@ -108,7 +108,7 @@ async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:
                     return
 
 
-async def whole(events: Events, reply: Completion, exchange: Exchange) -> Object:
+async def as_object(events: Events, reply: Completion, exchange: Exchange) -> Object:
     """Return the answer as one object; ApiError if there is none."""
     answer = exchange.answer
     async for event in events:
@@ -118,7 +118,7 @@ async def whole(events: Events, reply: Completion, exchange: Exchange) -> Object
     return reply.whole(answer, answer.end)
 
 
-async def stream(events: Events, reply: Completion, exchange: Exchange) -> AsyncIterator[bytes]:
+async def as_stream(events: Events, reply: Completion, exchange: Exchange) -> AsyncIterator[bytes]:
     """Yield the answer as server-sent events; comments say why there is none yet.
 
     ApiError if there is no answer. An error after the first event is sent within the stream.

@@ -9,7 +9,7 @@ import msgspec
 from assistant.events import Finished, Token
 from assistant.request import Request
 from assistant.serve.api_error import ApiError, refuse, shortened
-from assistant.serve.completion_objects import REASONS, AnswerDeltas, Completion, Object, own_end
+from assistant.serve.completion_objects import REASONS, AnswerDeltas, Completion, Object, extras
 from assistant.serve.completion_schema import Adapted, CompletionRequest, converted
 from assistant.serve.dialect import Fields, Notices
 
@@ -151,7 +151,7 @@ class Response(Completion):
             yield from self._add("message", "")
         yield from self._close(status)
         cut = {"reason": "max_output_tokens"} if end.stop in REASONS else None
-        own = {"incomplete_details": cut, "usage": _usage(end), "specchat": own_end(end)}
+        own = {"incomplete_details": cut, "usage": _usage(end), "specchat": extras(end)}
         yield self._event(status, response={**self._response(status), **own})
 
     def failed(self, api_error: ApiError) -> Object:
@@ -163,7 +163,7 @@ class Response(Completion):
         self._events += 1
         return {"type": f"response.{kind}", "sequence_number": self._events - 1, **more}
 
-    def _of_item(self, kind: str, **more: object) -> Object:
+    def _item_event(self, kind: str, **more: object) -> Object:
         address = {"item_id": self._items[-1]["id"], "output_index": len(self._items) - 1}
         return self._event(kind, **address, content_index=0, **more)
 
@@ -176,12 +176,12 @@ class Response(Completion):
             yield from self._close("completed")
             id_ = f"{prefix}_{secrets.token_hex(12)}"
             self._items.append({"id": id_, "type": kind, "status": "in_progress", **fields, **new})
-            yield self._of_item("output_item.added", item={**self._items[-1]})
+            yield self._item_event("output_item.added", item={**self._items[-1]})
             if kind != "function_call":
-                yield self._of_item("content_part.added", part=self._part(name))
+                yield self._item_event("content_part.added", part=self._part(name))
         self._text += text
         self._logprobs += rows
-        yield self._of_item(f"{name}.delta", delta=text, logprobs=[*rows])
+        yield self._item_event(f"{name}.delta", delta=text, logprobs=[*rows])
 
     def _part(self, name: str) -> Object:
         return {"type": name, "annotations": [], "text": self._text, "logprobs": self._logprobs}
@@ -195,13 +195,13 @@ class Response(Completion):
         item["status"] = status
         if item["type"] == "function_call":
             item["arguments"] = self._text
-            yield self._of_item(f"{name}.done", name=item["name"], arguments=self._text)
+            yield self._item_event(f"{name}.done", name=item["name"], arguments=self._text)
         else:
             part = self._part(name)
             item["content"] = [part]
-            yield self._of_item(f"{name}.done", text=self._text, logprobs=self._logprobs)
-            yield self._of_item("content_part.done", part=part)
-        yield self._of_item("output_item.done", item=item)
+            yield self._item_event(f"{name}.done", text=self._text, logprobs=self._logprobs)
+            yield self._item_event("content_part.done", part=part)
+        yield self._item_event("output_item.done", item=item)
         self._text, self._logprobs = "", []
 
     def _response(self, status: str) -> Object:

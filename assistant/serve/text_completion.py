@@ -12,7 +12,7 @@ import msgspec
 from assistant.events import Finished, Stop, Token, TokenLogprob
 from assistant.request import Infill, Request
 from assistant.serve.api_error import refuse
-from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, own_end
+from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, extras
 from assistant.serve.completion_schema import Adapted, Limits, converted
 from assistant.serve.dialect import Fields, Notices
 from models.native.vocab import GAP_MARKS
@@ -169,7 +169,7 @@ class NativeCompletion(Completion):
                 "draft_n": stats.drafted,
                 "draft_n_accepted": stats.accepted,
             },
-            "specchat": own_end(end),
+            "specchat": extras(end),
         }
 
 

@@ -135,10 +135,10 @@ class FolderRetriever:
     def _find(
         self, question: StoredMessage, path: Sequence[StoredMessage], model: "ModelInfo"
     ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
-        from assistant.engine.profile import newest
+        from assistant.engine.profile import profile_of
         from assistant.passages.folder_index import find_in_text
 
-        token_s = newest(model.path, "verify", cache_dir()).prompt_token_s or UNMEASURED_S
+        token_s = profile_of(model.path, "verify", cache_dir()).prompt_token_s or UNMEASURED_S
         in_time = int(self._settings().about_seconds / token_s / PASSAGE)
         in_context = max(model.n_ctx // 2 // PASSAGE, 1)
         limit = min(max(in_time, MIN_PASSAGES), in_context, MAX_PASSAGES)

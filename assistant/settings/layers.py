@@ -108,8 +108,8 @@ def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
     """
     choices, damage = read_choices()
     given = {name: options[name] for name in KEYS if options.get(name) is not None}
-    options_ = {n: (v, SettingSource("option", KEYS[n].flag)) for n, v in given.items()}
-    return Layers(config or read(), choices, {**_environment(), **options_}, damage)
+    chosen = {n: (v, SettingSource("option", KEYS[n].flag)) for n, v in given.items()}
+    return Layers(config or read(), choices, {**_environment(), **chosen}, damage)
 
 
 def _environment() -> SourcedValues:

@@ -71,7 +71,7 @@ def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int
         if message.id in numbers:
             raise StorageError(f"Two messages of “{whole.title[:60]}” have the id {message.id}.")
         here = messages.insert(sql, conversation, replace(message, parent=numbers[message.parent]))
-        messages.store_trace(sql, here, whole.traces.get(message.id, ()), more=False)
+        messages.store_trace(sql, here, whole.traces.get(message.id, ()), appends=False)
         numbers[message.id] = here
     if whole.leaf not in numbers:
         raise StorageError(f"The leaf of “{whole.title[:60]}”, {whole.leaf}, is missing.")

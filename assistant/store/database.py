@@ -95,7 +95,7 @@ def configure(sql: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def explained(path: Path | None) -> Iterator[None]:
+def sql_errors(path: Path | None) -> Iterator[None]:
     """Raise SQLite's errors as StorageErrors that name `path` and say what to do."""
     try:
         yield
@@ -158,9 +158,9 @@ class Database:
         return self._transacted("BEGIN IMMEDIATE", do)
 
     @contextmanager
-    def alone(self) -> Iterator[sqlite3.Connection]:
+    def connection(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection without a transaction, for VACUUM and PRAGMA."""
-        with self._lock, explained(self.path):
+        with self._lock, sql_errors(self.path):
             yield self._sql
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ class Database:
             self._sql.close()
 
     def _transacted(self, statement: str, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        with self.alone() as sql:
+        with self.connection() as sql:
             try:
                 with transaction(sql, statement):
                     return do(sql)

@@ -164,8 +164,8 @@ def markdown(whole: FullConversation) -> str:
     }
     parts = ["\n".join(["---", *(f"{name}: {_quoted(front[name])}" for name in front), "---"])]
     if whole.system:
-        parts += ["## System", _closed(whole.system)]
-    parts += [part for message in path for part in _message(message, check(message, path))]
+        parts += ["## System", _with_closed_fence(whole.system)]
+    parts += [part for message in path for part in _message_parts(message, check(message, path))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -184,7 +184,7 @@ def _quoted(text: str) -> str:
     return _UNSAFE_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
-def _message(message: StoredMessage, support: Support) -> Iterator[str]:
+def _message_parts(message: StoredMessage, support: Support) -> Iterator[str]:
     yield f"## {_WHO[message.role]}"
     attached = [*map(_attachment, message.attachments)]
     if message.role == "user":
@@ -197,7 +197,7 @@ def _message(message: StoredMessage, support: Support) -> Iterator[str]:
         yield returned if message.content else returned.partition("\n")[0]
     else:
         if message.content or not message.tool_calls:
-            yield _closed(struck(message.content, support.wrong))
+            yield _with_closed_fence(struck(message.content, support.wrong))
         for call in message.tool_calls:
             yield _attachment(Attachment(f"{call.name} is called", call.arguments))
     if message.role == "assistant":
@@ -208,7 +208,7 @@ def _message(message: StoredMessage, support: Support) -> Iterator[str]:
         yield f"*({values.MARKS.get(mark, mark) if message.role == 'assistant' else mark})*"
 
 
-def _closed(text: str) -> str:
+def _with_closed_fence(text: str) -> str:
     """Return a text with its last fence closed, so that no heading after it is code."""
     from markdown_it import MarkdownIt  # only for exports
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
-from assistant.store.database import APPLICATION_ID, VERSION, check, connect, explained, identity
+from assistant.store.database import APPLICATION_ID, VERSION, check, connect, identity, sql_errors
 from models.errors import StorageError, raising
 from models.files import disk
 from models.files.places import data_dir
@@ -76,7 +76,7 @@ def back_up(path: Path) -> Path | None:
         descriptor, name = tempfile.mkstemp(".part", dir=folder)
         part = Path(name)
         try:
-            with explained(path), closing(connect(path, read_only=True)) as sql:
+            with sql_errors(path), closing(connect(path, read_only=True)) as sql:
                 # The name may not be UTF-8, but SQLite wants a text.
                 sql.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(name),))
             os.fsync(descriptor)
@@ -122,9 +122,9 @@ class StoreLock:
         """Take the lock: alone if it is free, else shared; StorageError after 30 seconds."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         self._descriptor = os.open(path.with_suffix(".lock"), flags, 0o600)
-        self.alone = False  # whether no other program has the store open
+        self.is_exclusive = False  # whether no other program has the store open
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
-        while not self.take_alone() and not self._take(fcntl.LOCK_SH):
+        while not self.try_exclusive() and not self._try(fcntl.LOCK_SH):
             if time.monotonic() > deadline:
                 self.close()
                 raise StorageError(
@@ -132,23 +132,23 @@ class StoreLock:
                 )
             time.sleep(0.05)
 
-    def take_alone(self) -> bool:
+    def try_exclusive(self) -> bool:
         """Try to hold the lock alone; call this last, a failure may lose the shared lock."""
-        return self._take(fcntl.LOCK_EX)
+        return self._try(fcntl.LOCK_EX)
 
     def share(self) -> None:
         """Let other programs open the store."""
         fcntl.flock(self._descriptor, fcntl.LOCK_SH)
-        self.alone = False
+        self.is_exclusive = False
 
     def close(self) -> None:
         """Release the lock."""
         os.close(self._descriptor)
 
-    def _take(self, kind: int) -> bool:
+    def _try(self, kind: int) -> bool:
         try:
             fcntl.flock(self._descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        self.alone = kind == fcntl.LOCK_EX
+        self.is_exclusive = kind == fcntl.LOCK_EX
         return True

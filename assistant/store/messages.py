@@ -207,9 +207,9 @@ def trace(sql: sqlite3.Connection, answer: int) -> Trace:
     return tuple(step for (packed,) in parts for step in unpack_trace(packed))
 
 
-def store_trace(sql: sqlite3.Connection, message: int, steps: Trace, more: bool) -> None:
-    """Store steps of a trace: append them (`more`), or replace what is stored."""
-    if not more:
+def store_trace(sql: sqlite3.Connection, message: int, steps: Trace, appends: bool) -> None:
+    """Store steps of a trace: append them, or replace what is stored."""
+    if not appends:
         sql.execute("DELETE FROM trace WHERE message = ?", (message,))
     if steps:
         part = "SELECT ?1, coalesce(max(part), -1) + 1, ?2 FROM trace WHERE message = ?1"

@@ -35,7 +35,7 @@ def in_memory() -> Opened:
 def on_disk(path: Path) -> Opened:
     """Open a database file; create or repair it first if necessary, or raise StorageError."""
     advice = " Make the file and its folder readable and writable, or set SPECCHAT_HOME to another."
-    with raising(StorageError, f"{path} cannot be used", advice), database.explained(path):
+    with raising(StorageError, f"{path} cannot be used", advice), database.sql_errors(path):
         return _on_disk(path)
 
 
@@ -55,15 +55,15 @@ def _on_disk(path: Path) -> Opened:
     with ExitStack() as undo:
         lock = StoreLock(path)
         undo.callback(lock.close)
-        warning = _repair(path) if lock.alone else None
+        warning = _repair(path) if lock.is_exclusive else None
         sql = connect(path)
         undo.callback(sql.close)
         _refuse_others(path, sql)
         database.configure(sql)
         opened = Database(sql, path)
-        if lock.alone and not any(opened.read(identity)):
+        if lock.is_exclusive and not any(opened.read(identity)):
             opened.write(database.create_tables)
-        if lock.alone:  # then no program writes the answers that still stream
+        if lock.is_exclusive:  # then no program writes the answers that still stream
             with suppress(StorageError):  # a full disk: what is kept can still be read
                 opened.write(lambda sql: sql.execute(_INTERRUPT, (INTERRUPTED,)))
         lock.share()

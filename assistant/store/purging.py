@@ -64,7 +64,7 @@ def _remove(sql: sqlite3.Connection, ids: Collection[int | None]) -> None:
 
 def _vacuum(database: Database) -> None:
     """Rewrite the file: secure_delete leaves text in pages that were rearranged earlier."""
-    with database.alone() as sql:
+    with database.connection() as sql:
         large = database.path and database.path.stat().st_size > _MAX_VACUUM_IN_MEMORY
         sql.execute(f"PRAGMA temp_store = {'FILE' if large else 'MEMORY'}")
         sql.execute("VACUUM")

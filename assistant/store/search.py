@@ -36,7 +36,7 @@ _TITLE = {"index": "title_text", "text": "title"}
 _VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab (main, {index}, row)"
 
 
-def listed(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple[ChatSummary, ...]:
+def chats(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple[ChatSummary, ...]:
     """Return conversations, pinned ones first, then the newest.
 
     With a search: those that contain all of its words (the last may be the beginning of a word),
@@ -46,7 +46,7 @@ def listed(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple
     if not search:
         rows = sql.execute(_LISTED.format(hit="NULL", joined=""), {"limit": limit})
         return tuple(_summary(row, "") for row in rows)
-    words = _words(search)
+    words = _word_parameters(search)
     sql.execute(_VOCABULARY.format(**_MESSAGE))
     other_script = sql.execute("SELECT 1 FROM temp.terms WHERE term >= '\u0e00' LIMIT 1").fetchone()
     joined = _HITS.format(
@@ -59,7 +59,7 @@ def listed(sql: sqlite3.Connection, search: str = "", limit: int = 200) -> tuple
     return tuple(_summary(row, _snippet(sql, search, row["hit"])) for row in hits)
 
 
-def _words(search: str) -> list[dict[str, str]]:
+def _word_parameters(search: str) -> list[dict[str, str]]:
     """Return the SQL parameters of each word of a search; indexed words have a `query`."""
     parts = [part[:_MAX_WORD] for part in search.split()]
     indexed = [part for part in parts if any(map(str.isalnum, part))][:_MAX_WORDS]
@@ -71,7 +71,7 @@ def _words(search: str) -> list[dict[str, str]]:
         if indexed and not re.search(UNSPACED, part):
             # In quotation marks, words are never taken for operators of FTS5.
             forms = {normalize(name, part).replace('"', '""') for name in ("NFC", "NFD")}
-            end = "*" * (part is indexed[-1])  # the last one may be unfinished
+            end = "*" if part is indexed[-1] else ""  # the last one may be unfinished
             word["query"] = " OR ".join(f'"{spelling}"{end}' for spelling in sorted(forms))
         words.append(word)
     return words

@@ -13,7 +13,7 @@ from assistant.store import conversations, files, messages
 from assistant.store.messages import not_found
 from assistant.store.opening import in_memory, on_disk
 from assistant.store.purging import purge
-from assistant.store.search import listed, prompts
+from assistant.store.search import chats, prompts
 from assistant.store.values import FullConversation, Imported, StoredMessage, title_from
 from models.errors import StorageError, well_formed
 
@@ -73,7 +73,7 @@ class Store:
         or answer a message that was deleted here.
         """
         with suppress(StorageError):  # the next close tries again
-            if self._lock and self._lock.take_alone():
+            if self._lock and self._lock.try_exclusive():
                 purge(self._database, announce=self._announce)
         with suppress(StorageError):
             self.back_up()
@@ -82,7 +82,7 @@ class Store:
         if lock:
             lock.close()
 
-    summaries = _method(listed)
+    summaries = _method(chats)
     prompts = _method(prompts)
     path = _method(messages.path)
     tree = _method(messages.tree)
@@ -146,19 +146,20 @@ class Store:
         Of the trace of an answer that streams, only the steps that are not stored yet are written.
         """
         values = {name: getattr(message, name) for name in _CHANGING}
-        streams, streamed = message.state == "streaming", self._streamed.get(message.id, ())
-        more = bool(streamed) and trace[: len(streamed)] == streamed
+        is_streaming, streamed = message.state == "streaming", self._streamed.get(message.id, ())
+        appends = bool(streamed) and trace[: len(streamed)] == streamed
 
         def save(sql: sqlite3.Connection) -> StoredMessage:
             saved = messages.change(sql, message.id, **values)
-            messages.store_trace(sql, message.id, trace[len(streamed) :] if more else trace, more)
-            if not streams:
+            steps = trace[len(streamed) :] if appends else trace
+            messages.store_trace(sql, message.id, steps, appends)
+            if not is_streaming:
                 sql.execute(_MARK_UPDATED, (time.time(), message.id))
             return saved
 
         saved = self._database.write(save)
         self._streamed[message.id] = trace
-        if not streams:
+        if not is_streaming:
             del self._streamed[message.id]
         return saved
 

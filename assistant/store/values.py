@@ -37,10 +37,9 @@ _MAX_TITLE = 60
 class Attachment:
     """A file, a pasted text or a folder that belongs to a question, or a passage of one of these.
 
-    A text that would take long to read is searched for passages, like a folder.
-
-    A passage has a number by which answers cite it; if it has no text here, an earlier question
-    has it. An answer has the passages that it cites.
+    A text that would take long to read is searched for passages, like a folder. A passage has a
+    number by which answers cite it; if it has no text here, an earlier question has it. An answer
+    has the passages that it cites.
     """
 
     name: str  # ends in a slash if it is searched for passages

@@ -41,14 +41,14 @@ class Server:
         self._tools: dict[OfferedTool, str] = {}  # with the server's names for them
         self._left_out = ""
         self._session: Session | None = None
-        self._life: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._started = self._stopping = asyncio.Event()
         self._not_before = inf if refused else 0.0
 
     def report(self) -> values.ServerReport:
         """Return the state of the server."""
-        lives = self._life is not None and not self._life.done()
-        state: values.ServerState = "starting" if lives else "off"
+        is_running = self._task is not None and not self._task.done()
+        state: values.ServerState = "starting" if is_running else "off"
         state = "failed" if self._reason else "ready" if self._session else state
         reason = self.settings.without_secrets(self._reason or self._left_out)
         tools = tuple(self._tools) if self._session else ()
@@ -56,7 +56,7 @@ class Server:
 
     async def offered(self) -> tuple[OfferedTool, ...]:
         """Start the server unless it runs; return its tools, or none if it fails."""
-        ran = self._session is not None
+        was_running = self._session is not None
         try:
             if not (session := await self._ready()):
                 return ()
@@ -69,7 +69,7 @@ class Server:
             return ()
         except ServerStopped as error:
             await self._fail(str(error))
-            return await self.offered() if ran else ()  # an idle server may have ended
+            return await self.offered() if was_running else ()  # an idle server may have ended
 
     async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
@@ -93,11 +93,11 @@ class Server:
 
     async def stop(self) -> None:
         """End the server and all processes of its group."""
-        if self._life and not self._life.done():
+        if self._task and not self._task.done():
             if not self._started.is_set():
-                self._life.cancel()
+                self._task.cancel()
             self._stopping.set()
-            await asyncio.wait({self._life})
+            await asyncio.wait({self._task})
 
     async def _fail(self, reason: str) -> None:
         await self.stop()  # the task may set a better reason
@@ -105,11 +105,11 @@ class Server:
 
     async def _ready(self) -> "Session | None":
         """Start the server unless it runs. Cancelling the wait does not stop the start."""
-        if self._life is None or self._life.done():
+        if self._task is None or self._task.done():
             if monotonic() < self._not_before:
                 return None
             self._started, self._stopping = asyncio.Event(), asyncio.Event()
-            self._life = asyncio.create_task(self._run(self._started, self._stopping))
+            self._task = asyncio.create_task(self._run(self._started, self._stopping))
         await self._started.wait()
         return self._session
 
@@ -138,7 +138,7 @@ class Server:
         finally:
             self._session = None
             if not started.is_set():  # it may fail again
-                self._not_before = monotonic() + RETRY_S * bool(self._reason)
+                self._not_before = monotonic() + (RETRY_S if self._reason else 0)
             started.set()
 
     def _read_errors(self, errors: BinaryIO) -> None:
@@ -167,7 +167,7 @@ def usable_tools(
             tools[name] = _offered_tool(server, name, tool), tool.name
     refused[5:] = [f"{len(refused) - 5} more"] if refused[5:] else []
     reason = f"Left out: {'; '.join(refused)}." if refused else ""
-    return dict(tools.values()), reason or "It has no tools." * (not tools)
+    return dict(tools.values()), reason or ("" if tools else "It has no tools.")
 
 
 def _offered_tool(server: values.ServerSettings, name: str, listed: "ListedTool") -> OfferedTool:

@@ -73,7 +73,7 @@ class Session:
             if isinstance(error, MCPError) and error.error != _CLOSED:
                 return tool_result(f"The server refused: {error.message}", failed=True)
             raise ServerStopped(failure_reason(error, self._server)) from error
-        text = "\n".join(map(_part, returned.content))
+        text = "\n".join(map(_content_text, returned.content))
         if not text and returned.structured_content is not None:
             text = json.dumps(returned.structured_content, ensure_ascii=False)
         return tool_result(text, failed=returned.is_error)
@@ -127,22 +127,22 @@ class _Dispatcher(JSONRPCDispatcher[Any]):
     async def send_raw_request(self, method: str, *args: Any, **options: Any) -> dict[str, Any]:
         result = await super().send_raw_request(method, *args, **options)
         if method == "tools/list" and isinstance(tools := result.get("tools"), list):
-            result["tools"] = [*map(_checked, tools)]
+            result["tools"] = [*map(_read_tool, tools)]
         return result
 
 
-def _checked(tool: Any) -> dict[str, Any]:
+def _read_tool(tool: Any) -> dict[str, Any]:
     """Return what is read of a tool; of one that breaks the protocol, its name and its fault."""
     known = {key: tool[key] for key in _READ if key in tool} if isinstance(tool, dict) else {}
     try:
         validate_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [known]})
     except ValidationError as error:
-        fault = {FAULT: _violation(error, len(("tools", 0)))}
+        fault = {FAULT: _violation_of(error, len(("tools", 0)))}
         return {"name": str(known.get("name")), "inputSchema": {"type": "object"}, "_meta": fault}
     return known
 
 
-def _violation(error: ValidationError, above: int = 0) -> str:
+def _violation_of(error: ValidationError, above: int = 0) -> str:
     """Return how a result breaks the protocol, with the path below so many levels."""
     first = error.errors()[0]
     return f"broke the protocol ({'.'.join(map(str, first['loc'][above:]))}: {first['msg']})"
@@ -171,14 +171,14 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
 
     `ServerStopped` says that it does not start, or cannot be reached any more.
     """
-    usual = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
     mark = uuid4().hex
     process = StdioServerParameters(
-        command=server.command, args=[*server.args], env=usual | dict(server.env) | {MARK: mark},
-        cwd=server.cwd or None, encoding_error_handler="replace",
+        command=server.command, args=[*server.args], cwd=server.cwd or None,
+        env=inherited | dict(server.env) | {MARK: mark}, encoding_error_handler="replace",
     )  # fmt: skip
     timeout = httpx2.Timeout(30.0, read=300.0)  # as the package has it
-    hooks: dict[str, Any] = {"request": [partial(_add_headers, server)], "response": [_check]}
+    hooks: dict[str, Any] = {"request": [partial(_add_headers, server)], "response": [_on_response]}
     http = httpx2.AsyncClient(trust_env=False, timeout=timeout, event_hooks=hooks)
     transport = (
         # Ending the session would wait for the server.
@@ -187,9 +187,9 @@ async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[S
         else stdio_client(process, cast(Any, errors))
     )
     # No capabilities are offered: a server can request no answers, folders or input.
-    us = types.Implementation(name="specchat", version="0")
+    client_info = types.Implementation(name="specchat", version="0")
     try:
-        async with http, Client(transport, cache=None, client_info=us) as client:
+        async with http, Client(transport, cache=None, client_info=client_info) as client:
             yield Session(server, client)
     except Exception as error:
         raise ServerStopped(failure_reason(error, server)) from error
@@ -206,7 +206,7 @@ async def _add_headers(server: ServerSettings, request: httpx2.Request) -> None:
         request.headers.update(server.headers)
 
 
-async def _check(response: httpx2.Response) -> None:
+async def _on_response(response: httpx2.Response) -> None:
     if response.status_code == 401:
         raise ServerStopped("It refused access (HTTP 401). Check its headers in config.toml.")
     response.stream = _BoundedBytes(cast(httpx2.AsyncByteStream, response.stream))
@@ -228,13 +228,13 @@ def failure_reason(error: BaseException, server: ServerSettings) -> str:
         case FileNotFoundError(filename=name):
             return f"There is no {name}. Install it, or correct command or cwd in config.toml."
         case ValidationError():
-            return f"It {_violation(error)}."
+            return f"It {_violation_of(error)}."
         case OSError() | ValueError() | RuntimeError():
             return f"It cannot be started ({error})."
     return f"It broke the protocol ({type(error).__name__})."
 
 
-def _part(block: types.ContentBlock) -> str:
+def _content_text(block: types.ContentBlock) -> str:
     match block:
         case (
             types.TextContent(text=text)

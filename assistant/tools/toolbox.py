@@ -40,11 +40,11 @@ class Approvals:
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, JsonFile(path, _Stored)
-        self._here: set[tuple[int | None, OfferedTool]] = set()
+        self._temporary: set[tuple[int | None, OfferedTool]] = set()
 
     def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
         """Return how a tool was approved; None if it was not."""
-        if (conversation, tool) in self._here:
+        if (conversation, tool) in self._temporary:
             return "conversation"
         key = (tool.tool.name, tool.fingerprint)
         stored = self._file.read() or _Stored()
@@ -54,7 +54,7 @@ class Approvals:
     def allow(self, tool: OfferedTool, how: Approval, conversation: int | None) -> None:
         """Approve a tool; StorageError if the file cannot be written."""
         if how == "conversation":
-            self._here.add((conversation, tool))
+            self._temporary.add((conversation, tool))
         else:
             self._update(tool.tool.name, [_Approved(tool.tool.name, tool.fingerprint)])
 
@@ -64,7 +64,7 @@ class Approvals:
         A `StorageError` says that the file cannot be written.
         """
         name = tool.tool.name
-        self._here = {(where, known) for where, known in self._here if known.tool.name != name}
+        self._temporary = {entry for entry in self._temporary if entry[1].tool.name != name}
         self._update(name, [])
 
     def _update(self, name: str, approved: list[_Approved]) -> None:

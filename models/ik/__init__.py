@@ -54,6 +54,6 @@ def compiled() -> Path | None:
 
 
 def conditions() -> set[str]:
-    """Return the version, and the words of Linux for the processor; elsewhere an `OSError`."""
+    """Return the package's version and Linux's words for the processor; elsewhere an `OSError`."""
     first, _, _ = cpuinfo().partition("\n\n")
     return {PACKAGES["ik"].version, *filter(str.isidentifier, first.split())}

@@ -45,13 +45,13 @@ def engine() -> EngineLibrary:
     if version(PACKAGE.name) != PACKAGE.version:
         raise ModelError(PACKAGE.mismatch)
     native_log.capture(c)  # first: the library logs while it searches for devices
-    is_compiled = c.library_path == str(COMPILED)
+    how = ", compiled for this processor" if c.library_path == str(COMPILED) else ""
     return EngineLibrary(
         ENGINES["ik"],
         PACKAGE,
         c,
         folder=Path(c.library_path).resolve().parent,
-        version=PACKAGE.version + ", compiled for this processor" * is_compiled,  # it reports none
+        version=f"{PACKAGE.version}{how}",  # it reports none
         context_defaults=CONTEXT_DEFAULTS,
         model_defaults=MODEL_DEFAULTS,
         cache_fields=(*POSITION_FIELDS, "flash_attn", "type_k", "type_v"),

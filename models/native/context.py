@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from models.base import Logits, common_prefix
+from models.base import Logits, common_prefix_length
 from models.errors import Cancelled, ContextFull, ModelError
 from models.native import native_log, state
 from models.native.engine import BATCH, SEQUENCE, ContextSettings
@@ -184,7 +184,7 @@ class Context:
 
     def reach(self, tokens: Sequence[int]) -> int:
         """Return how many leading `tokens` the cache holds, or can be rolled back to."""
-        common = common_prefix(self.cached_tokens, tokens)
+        common = common_prefix_length(self.cached_tokens, tokens)
         return self.recurrent.reach(len(self.cached_tokens), common) if self.recurrent else common
 
     def _reaches_back(self, length: int) -> bool:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import cast
 
 from models import child_process
-from models.engines import ENGINES, PACKAGES, EngineName, first, installed, missing
+from models.engines import ENGINES, PACKAGES, EngineName, default_engine, installed, missing_message
 from models.errors import ModelError, OtherEngine
 from models.native.engine import EngineLibrary
 
@@ -30,7 +30,7 @@ def use(name: EngineName) -> EngineLibrary:
             library: EngineLibrary = import_module(f"models.{name}.library").engine()
         except (ImportError, OSError, RuntimeError) as error:
             if name not in installed():
-                raise ModelError(missing(name)) from error
+                raise ModelError(missing_message(name)) from error
             how = f"Reinstall it with: {PACKAGES[name].reinstall}"
             raise ModelError(f"{ENGINES[name]} cannot be loaded ({error}). {how}") from error
         library.start()
@@ -40,7 +40,7 @@ def use(name: EngineName) -> EngineLibrary:
 
 def engine() -> EngineLibrary:
     """Return the library that this process has loaded; the first one by default."""
-    return use(in_use() or first())
+    return use(in_use() or default_engine())
 
 
 def load_error(name: EngineName) -> str | None:

@@ -40,7 +40,7 @@ class NativeModel:
         self,
         weights: Weights,
         *,
-        n_ctx: int = 4096,
+        n_ctx: int,
         max_rows: int = MAX_ROWS,
         threads: int | None = None,
         cancel: CancelFlag | None = None,
@@ -228,4 +228,4 @@ class NativeModel:
 
 
 def _can_grow(weights: Weights) -> bool:
-    return weights.header.moves_cache and not (weights.is_recurrent or weights.sliding_window)
+    return weights.header.has_movable_cache and not (weights.is_recurrent or weights.sliding_window)

@@ -56,18 +56,18 @@ def find(source: Path) -> Path | None:
         return None
     if time() - copy.used_s > DAY_S:
         with suppress(OSError):
-            note(name, replace(copy, used_s=time()))
+            save_record(name, replace(copy, used_s=time()))
     return path
 
 
-used: set[Path] = set()
+sources_to_copy: set[Path] = set()
 """Models that this process has loaded: `make_later` has their copies made."""
 
 
 def make_later() -> None:
     """Have processes that outlive this one make copies of the models in `used`, if worth it."""
     command, nowhere = (sys.executable, "-P", "-m", "models.native.repacking"), subprocess.DEVNULL
-    for source in used:
+    for source in sources_to_copy:
         with suppress(OSError):
             if _is_wanted(source):
                 subprocess.Popen(
@@ -115,7 +115,7 @@ def copied_bytes(source: Path | None = None) -> int:
     return sum(copy.size for copy in copies().values() if name in (None, copy.source))
 
 
-def note(name: str, copy: Copy) -> None:
+def save_record(name: str, copy: Copy) -> None:
     """Store the record of a copy."""
     _file().update(lambda known: {**(known or {}), name: copy})
 

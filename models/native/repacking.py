@@ -21,7 +21,7 @@ from models.files import checksum
 from models.files.gguf_files import parts_of
 from models.native import loaded
 from models.native.model import NativeModel
-from models.native.repacked import LIMIT, Copy, folder, name_of, note, remove
+from models.native.repacked import LIMIT, Copy, folder, name_of, remove, save_record
 from models.native.weights import Weights
 
 SPARE = 10_000_000_000  # bytes that stay free on the disk
@@ -42,10 +42,10 @@ def make(source: Path) -> Path | None:
         remove(LIMIT - size)
         digest, copy = checksum.sha256_once(source), Copy(str(source.resolve()), used_s=time())
         path, fresh = directory / name_of(source), directory / f"{uuid4().hex}.part"
-        note(path.name, copy)  # if this ends the process, it is not tried again soon
+        save_record(path.name, copy)  # if this ends the process, it is not tried again soon
         try:
             subprocess.run(repack(source, fresh), check=True, capture_output=True)
-            if _answers(source, fresh) != _answers(source) or checksum.sha256(source) != digest:
+            if _logits_of(source, fresh) != _logits_of(source) or checksum.sha256(source) != digest:
                 return None
             with fresh.open("rb+") as file:
                 os.fsync(file.fileno())
@@ -54,20 +54,20 @@ def make(source: Path) -> Path | None:
             fresh.unlink(missing_ok=True)
         status = path.stat()
         size, mtime_ns = status.st_size, status.st_mtime_ns
-        note(path.name, replace(copy, size=size, mtime_ns=mtime_ns, used_s=time()))
+        save_record(path.name, replace(copy, size=size, mtime_ns=mtime_ns, used_s=time()))
         remove(LIMIT)  # copies for other builds
     return path
 
 
-def _answers(source: Path, copy: Path | None = None) -> bytes:
+def _logits_of(source: Path, copy: Path | None = None) -> bytes:
     """Return the logits of a few tokens in batches of several sizes, bit for bit."""
     weights = Weights(source, copy=copy)
     model = NativeModel(weights, n_ctx=256, max_rows=4)
     tokens = [token % model.n_vocab for token in range(1000, 1037)]
-    answers = b"".join(model.logits(tokens[:end], rows).tobytes() for end, rows in _BATCHES)
+    logits = b"".join(model.logits(tokens[:end], rows).tobytes() for end, rows in _BATCHES)
     model.close()
     weights.close()
-    return answers
+    return logits
 
 
 if __name__ == "__main__":

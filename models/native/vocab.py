@@ -9,7 +9,7 @@ from models.errors import UsageError
 from models.gguf.header import Header
 
 CONTROL = 8
-ENDINGS = {
+STOP_TEXTS = {
     "<|endoftext|>", "<|end_of_text|>", "<|eom_id|>", "<|return|>", "<|call|>",
     "<|tool_response>",  # of Gemma 4, when it waits for the results of its calls
 }  # fmt: skip
@@ -80,7 +80,7 @@ class Vocab:
         # A library's own set also contains infilling and repository marks, and any "</s>" that a
         # vocabulary has for HTML. An answer may contain those.
         ends = {self._c.llama_vocab_eos(self._vocab), self._c.llama_vocab_eot(self._vocab)}
-        ends |= {self.controls[text] for text in ENDINGS & self.controls.keys()}
+        ends |= {self.controls[text] for text in STOP_TEXTS & self.controls.keys()}
         if {"<|return|>", "<|call|>"} <= self.controls.keys():  # an answer has several messages
             ends = {token for token in ends if token < 0 or self.text(token) != "<|end|>"}
         return frozenset(ends - {-1})

@@ -87,7 +87,7 @@ class Weights:
         raise self._refused(f"load {path}: {native_log.last_errors()}")
 
     def _refused(self, what: str) -> EngineRefused:
-        return EngineRefused(f"{self.engine.title} cannot {what}.{engines.without_llama()}")
+        return EngineRefused(f"{self.engine.title} cannot {what}.{engines.llama_hint()}")
 
     def close(self) -> None:
         """Free the memory; every context must be closed before."""
@@ -100,7 +100,7 @@ _in_memory: dict[tuple[Path, int | None], Weights] = {}  # the weights that this
 
 
 @contextmanager
-def shared(
+def shared_weights(
     path: Path,
     gpu_layers: int | None,
     cancel: CancelFlag,

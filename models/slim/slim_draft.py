@@ -62,11 +62,11 @@ def make(source: Path, ids: Ids, serves: str, check: Callable[[Path], object]) -
         requantised, fresh = folder / "requantised.part", folder / path.name
         quantize(source, requantised)
         layout = read_layout(requantised)
-        values = dict(layout.values) if is_whole else writing.without(layout.values, ids, size)
+        values = dict(layout.values) if is_whole else writing.trimmed(layout.values, ids, size)
         name = values[NAME][12:].decode("utf-8", "replace") if NAME in values else source.stem
         origin = {NAME: f"{name} slim", RECIPE: recipe, SOURCE: source.name, SERVES: serves}
         origin[SOURCE_SHA256] = checksum.sha256_once(source)
-        values |= {key: writing.text(value) for key, value in origin.items()}
+        values |= {key: writing.text_value(value) for key, value in origin.items()}
         writing.write(layout, fresh, values, ids)
         check(fresh)
         digest = checksum.sha256(fresh)
@@ -80,9 +80,9 @@ def quantize(source: Path, path: Path) -> None:
 
     A `ModelError` says why no engine here can, a `StorageError` that the disk became full.
     """
-    engine = engines.first()
+    engine = engines.default_engine()
     if engine not in engines.installed():
-        raise ModelError(f"{source} cannot be requantised. {engines.missing('llama')}")
+        raise ModelError(f"{source} cannot be requantised. {engines.missing_message('llama')}")
     _, complaint = child_process.run("models.slim.slim_draft", engine, source, path)
     if complaint is not None:
         require_space(path.parent, 0)  # an engine does not say that the disk is full

@@ -47,7 +47,7 @@ def read_layout(path: Path) -> FileLayout:
         for key in stream.keys(count):
             start, _ = stream.position, stream.value()
             values[key] = stream.since(start)
-        alignment = int.from_bytes(values.get("general.alignment", number(32))[4:], "little")
+        alignment = int.from_bytes(values.get("general.alignment", number_value(32))[4:], "little")
         table = read_table(stream, tensors)
         data = -(-stream.position // alignment) * alignment
     return FileLayout(path, values, table, alignment, data)
@@ -87,9 +87,9 @@ def _table(tensors: Sequence[Tensor], rows: Mapping[str, Ids], alignment: int) -
 
 def _header(values: Mapping[str, bytes], table: list[Tensor], alignment: int) -> bytes:
     header = struct.pack("<4sIQQ", b"GGUF", _VERSION, len(table), len(values))
-    header += b"".join(string(key.encode()) + value for key, value in values.items())
+    header += b"".join(length_and_text(key.encode()) + value for key, value in values.items())
     for tensor in table:
-        header += string(tensor.name.encode())
+        header += length_and_text(tensor.name.encode())
         header += struct.pack(f"<I{len(tensor.shape)}Q", len(tensor.shape), *tensor.shape)
         header += struct.pack("<IQ", tensor.kind, tensor.offset)
     return header + bytes(-len(header) % alignment)
@@ -108,24 +108,24 @@ def _pieces(layout: FileLayout, tensor: Tensor, ids: Ids | None) -> Iterator[byt
         yield (rows[part] if ids is None else rows[ids[part]]).tobytes()
 
 
-def string(text: bytes) -> bytes:
+def length_and_text(text: bytes) -> bytes:
     """Return a text and its length, as names and elements of arrays are written."""
     return struct.pack("<Q", len(text)) + text
 
 
-def text(value: str) -> bytes:
+def text_value(value: str) -> bytes:
     """Return a text as a value: its type, then the rest."""
-    return struct.pack("<I", STRING) + string(value.encode())
+    return struct.pack("<I", STRING) + length_and_text(value.encode())
 
 
-def number(value: int) -> bytes:
+def number_value(value: int) -> bytes:
     """Return an unsigned 32-bit integer as a value."""
     return struct.pack("<II", _UINT32, value)
 
 
-def texts(values: Sequence[bytes]) -> bytes:
+def texts_value(values: Sequence[bytes]) -> bytes:
     """Return an array of texts as a value."""
-    return struct.pack("<IIQ", ARRAY, STRING, len(values)) + b"".join(map(string, values))
+    return struct.pack("<IIQ", ARRAY, STRING, len(values)) + b"".join(map(length_and_text, values))
 
 
 _TRIMMED = ("gpt2", "llama")  # tokenizers that work with any part of their vocabulary
@@ -144,25 +144,25 @@ def most_frequent(vocabulary: FileVocabulary, size: int) -> Ids:
     return np.sort(np.array([*needed, *others[: max(0, size - len(needed))]], np.intp))
 
 
-def without(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
+def trimmed(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, bytes]:
     """Return the metadata of a file with only the tokens `ids`, if its tokenizer allows it."""
     kind = values.get(TOKENIZER, b"")[12:].decode("utf-8", "replace")
     if kind not in _TRIMMED:
         raise ModelError(f"Tokens cannot be removed from a vocabulary of type {kind!r}.")
     names = _texts(values[TOKENS])
-    left = [names[i] for i in ids]
+    remaining = [names[i] for i in ids]
     changed = dict(values)
     for key, value in values.items():
         if key == TOKENS:
-            changed[key] = texts(left)
+            changed[key] = texts_value(remaining)
         elif key == MERGES:
-            changed[key] = texts(_merges(value, set(left)))
+            changed[key] = texts_value(_merges(value, set(remaining)))
         elif key.endswith(".vocab_size"):
-            changed[key] = number(len(ids))
+            changed[key] = number_value(len(ids))
         elif not key.endswith("_token_id"):
             changed[key] = _picked(value, ids, n_vocab)
         elif (token := _new_id(value, ids)) is not None:
-            changed[key] = number(token)
+            changed[key] = number_value(token)
         else:
             del changed[key]
     return changed
@@ -172,12 +172,12 @@ def _texts(value: bytes) -> list[bytes]:
     return Stream(BytesIO(value), len(value)).texts()
 
 
-def _merges(value: bytes, left: set[bytes]) -> list[bytes]:
+def _merges(value: bytes, remaining: set[bytes]) -> list[bytes]:
     merges = [(merge, *merge[1:].partition(b" ")[::2]) for merge in _texts(value)]
     return [
         merge
         for merge, first, second in merges
-        if {merge[:1] + first, second, merge[:1] + first + second} <= left
+        if {merge[:1] + first, second, merge[:1] + first + second} <= remaining
     ]
 
 

@@ -42,6 +42,6 @@ class ExactMask(ConstraintMask):
         allowed = self._allowed(tokens)
         if allowed is None:
             return logits
-        kept = [(i in allowed.ids) != allowed.others for i in range(len(logits))]
+        kept = [(i in allowed.ids) != allowed.is_complement for i in range(len(logits))]
         result = [each if keep else 0 for each, keep in zip(logits, kept, strict=True)]
         return exact_array(result) if any(result) else None

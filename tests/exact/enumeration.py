@@ -109,7 +109,7 @@ def _vocabularies() -> Iterator[Case]:
     more, fewer = partial(modelled, Toy(4, 2), 3), partial(modelled, Toy(3, 2), 4)
     yield Case("model, padded", FIXED, Toy(3, 1), more, two, 2, warp=repeats_halved)
     yield Case("model, short", FIXED, Toy(4, 1), fewer, two, 2, warp=repeats_halved)
-    unwarped = partial(Cascade, Unwarped(cast(Any, Toy(3, 2)), VocabularyMapping.by_number(3, 3)))
+    unwarped = partial(Cascade, Unwarped(cast(Any, Toy(3, 2)), VocabularyMapping.identity(3, 3)))
     yield Case("model, not warped", FIXED, Toy(3, 1), unwarped, two, warp=best_two)
     four = partial(modelled, Toy(4, 6, "zeros"), 4)
     yield Case("model of four tokens", FIXED, Toy(4, 5, "zeros"), four, two, 3)

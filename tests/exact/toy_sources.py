@@ -130,5 +130,5 @@ def modelled(draft: Toy, n_vocab: int = 3) -> Cascade:
 
 def modelled_by(draft: Toy, n_vocab: int = 3) -> ModelSource:
     """Return a source that asks a model, for a target of `n_vocab` tokens."""
-    mapping = VocabularyMapping.by_number(n_vocab, draft.n_vocab)
+    mapping = VocabularyMapping.identity(n_vocab, draft.n_vocab)
     return ModelSource(cast(Any, draft), mapping, failures=(ModelError,))

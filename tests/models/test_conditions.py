@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from models import free_cores, machine
-from models.free_cores import FreeCores, fastest
+from models.free_cores import FreeCores, best_thread_count
 from models.native import loaded
 from tests.models.evaluations import assert_same
 from tests.models.files.stores import file
@@ -85,7 +85,7 @@ def test_threads_are_as_many_as_free_processors(monkeypatch, processors, cores, 
             clock.used += others + own
         clock.now, clock.used = clock.now + 9, clock.used + 9 * processors  # between evaluations
         assert free.threads == count
-        assert free.are_free == (fastest(processors - others) >= cores)  # also in a trial
+        assert free.are_free == (best_thread_count(processors - others) >= cores)  # also in a trial
 
 
 HYBRID = {"cpu_core/cpus": "0-2,4\n"}

@@ -11,7 +11,7 @@ from models.drafts import DraftVerdict, Pairing, best_draft
 from models.files.locate import identify
 from models.files.stores import discover
 from models.gguf.vocabulary import mismatch
-from models.slim.writing import read_layout, without, write
+from models.slim.writing import read_layout, trimmed, write
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("bare_machine")
@@ -76,7 +76,7 @@ def test_another_vocabulary_serves_by_what_it_shares_but_only_if_asked(large, tm
 def test_a_draft_that_lacks_most_text_is_refused_with_the_first_difference(large, tmp_path):
     layout = read_layout(tiny.write(tmp_path / "whole.gguf"))
     ids = np.arange(80, 259)
-    values = without(layout.values, ids, 259)
+    values = trimmed(layout.values, ids, 259)
     write(layout, tmp_path / "part.gguf", values, ids)
     verdict = Pairing(large).judge(identify(str(tmp_path / "part.gguf")))
     assert not verdict.serves

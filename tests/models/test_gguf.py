@@ -16,7 +16,7 @@ from models.gguf.header import _FILE_TYPES
 from models.gguf.tensors import _BLOCKS
 from models.memory import state_bytes
 from models.native.weights import Weights
-from models.slim.writing import read_layout, string, text, texts, write
+from models.slim.writing import length_and_text, read_layout, text_value, texts_value, write
 from tests import tiny
 from tests.engine import llama_alone
 from tests.fuzz.targets import plain_sentence
@@ -36,7 +36,7 @@ def header(*content, version=3, tensors=0, values=0, magic=b"GGUF"):
 
 def value(kind, data, key=b"k"):
     """Return a file with one value."""
-    return header(string(key), struct.pack("<I", kind), data, values=1)
+    return header(length_and_text(key), struct.pack("<I", kind), data, values=1)
 
 
 def array(kind, count, data=b"x"):
@@ -47,7 +47,7 @@ def tensor(name=b"t", shape=(32,), kind=0, offset=0, dimensions=None, room=128):
     """Return a file with one tensor, and so many bytes of weights."""
     sizes = struct.pack(f"<{len(shape)}Q", *shape)
     entry = struct.pack("<I", len(shape) if dimensions is None else dimensions) + sizes
-    head = header(string(name), entry, struct.pack("<IQ", kind, offset), tensors=1)
+    head = header(length_and_text(name), entry, struct.pack("<IQ", kind, offset), tensors=1)
     return head + bytes(-len(head) % 32 + room)
 
 
@@ -121,7 +121,7 @@ IMPOSSIBLE = {
     ],
     "its alignment is": [
         *(value(U32, struct.pack("<I", size), b"general.alignment") for size in (0, 3, 33)),
-        value(STRING, string(b"\x1b[2J" * 99_999), b"general.alignment"),
+        value(STRING, length_and_text(b"\x1b[2J" * 99_999), b"general.alignment"),
         value(6, bytes(4), b"general.alignment"),
     ],
     "has .* dimensions": [
@@ -170,12 +170,12 @@ def test_a_sound_file_is_not_refused(tmp_path, model):
 @pytest.mark.parametrize(
     ("key", "strange"),
     [
-        ("general.architecture", text("\x1b[31mllama\n")),
-        ("tokenizer.ggml.tokens", texts([])),
-        ("tokenizer.ggml.tokens", text("a b c")),
+        ("general.architecture", text_value("\x1b[31mllama\n")),
+        ("tokenizer.ggml.tokens", texts_value([])),
+        ("tokenizer.ggml.tokens", text_value("a b c")),
         ("tokenizer.chat_template", struct.pack("<II", U32, 7)),
-        ("tokenizer.chat_template", text("x" * 2_000_000)),
-        ("general.description", text("\x1b]0;x\x07" * 999)),
+        ("tokenizer.chat_template", text_value("x" * 2_000_000)),
+        ("general.description", text_value("\x1b]0;x\x07" * 999)),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -190,7 +190,7 @@ def test_a_strange_value_in_a_sound_model_is_no_obstacle(tmp_path, model, key, s
 @pytest.mark.parametrize("kind", ["none", "no_vocab", "none\0x"])
 def test_tokens_that_no_tokenizer_uses_are_no_vocabulary(tmp_path, model, kind):
     layout = read_layout(model)
-    write(layout, tmp_path / "m.gguf", {**layout.values, "tokenizer.ggml.model": text(kind)})
+    write(layout, tmp_path / "m.gguf", {**layout.values, "tokenizer.ggml.model": text_value(kind)})
     with pytest.raises(ModelError, match="it has no vocabulary"):
         Weights(tmp_path / "m.gguf")
 
@@ -218,7 +218,7 @@ def test_a_header_of_gigabytes_that_are_no_more_than_a_hole_takes_no_memory(tmp_
         file.write(array(STRING, count, b"") if "array" in kind else header(values=count))
         for i in range(count):
             if "array" not in kind:
-                file.write(string(b"%d" % i) + struct.pack("<I", STRING))
+                file.write(length_and_text(b"%d" % i) + struct.pack("<I", STRING))
             file.write(struct.pack("<Q", size) + b"%4d" % i)
             file.seek(size - 4, os.SEEK_CUR)
         file.truncate()

@@ -9,7 +9,7 @@ from assistant.request import EngineArgs
 from models import gguf
 from models.errors import ModelError
 from models.native.weights import Weights
-from models.slim.writing import number, read_layout, texts, write
+from models.slim.writing import number_value, read_layout, texts_value, write
 from tests.assistant.process.event_log import ask, running
 from tests.engine import ENGINE
 from tests.fuzz.targets import plain_sentence
@@ -17,15 +17,15 @@ from tests.fuzz.targets import plain_sentence
 
 def test_a_file_that_ends_the_engine_is_named_and_the_next_one_answers(tmp_path, tiny_target):
     sound = read_layout(tiny_target)
-    equal = texts([b"t1", *(b"t%d" % i for i in range(1, 259))])
+    equal = texts_value([b"t1", *(b"t%d" % i for i in range(1, 259))])
     changes = {
-        "experts": {"llama.expert_count": number(1)},
+        "experts": {"llama.expert_count": number_value(1)},
         "equal-tokens": {"tokenizer.ggml.tokens": equal},
         "integers-for-weights": {},
     }
     path = tmp_path / "damaged.gguf"  # which is refused before native code sees it
     for key, value in [("block_count", 0), ("block_count", 2**32 - 1), ("context_length", 1)]:
-        write(sound, path, {**sound.values, f"llama.{key}": number(value)})
+        write(sound, path, {**sound.values, f"llama.{key}": number_value(value)})
         with pytest.raises(ModelError, match=rf"is damaged: it claims .*\b{value}\b") as refused:
             Weights(path)
         plain_sentence(str(refused.value), path)

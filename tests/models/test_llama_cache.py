@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from models import gguf
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.errors import Cancelled
 from models.memory import rollback_slots
 from models.native.engine import BATCH
@@ -224,4 +224,4 @@ def test_a_common_prefix_is_what_counting_one_by_one_gives():
         count = 0
         while count < min(len(a), len(b)) and a[count] == b[count]:
             count += 1
-        assert common_prefix(a, b) == common_prefix(b, tuple(a)) == count
+        assert common_prefix_length(a, b) == common_prefix_length(b, tuple(a)) == count

@@ -15,7 +15,7 @@ from models import child_process
 from models.files import checksum
 from models.native import loaded, repacked, repacking
 from models.native.model import NativeModel
-from models.native.weights import shared
+from models.native.weights import shared_weights
 from models.progress import CancelFlag
 from tests import tiny
 from tests.engine import ENGINE
@@ -44,7 +44,7 @@ def source(tmp_path) -> Path:
 def logits(source: Path) -> tuple[bytes, bool]:
     """Return the logits of some tokens, and whether a copy was mapped."""
     with (
-        shared(source, None, CancelFlag()) as weights,
+        shared_weights(source, None, CancelFlag()) as weights,
         closing(NativeModel(weights, n_ctx=256)) as model,
     ):
         sizes = (30, 1), (31, 1), (37, 4)
@@ -139,7 +139,7 @@ def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(so
     assert not [*repacked.folder().glob("*.[rp]*")]
     started = []
     monkeypatch.setattr(repacked, "SMALLEST", 0)
-    monkeypatch.setattr(repacked, "used", {source})
+    monkeypatch.setattr(repacked, "sources_to_copy", {source})
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: started.append(True))
     repacked.make_later()
     assert not started  # it would fail again

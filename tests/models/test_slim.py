@@ -107,7 +107,7 @@ def test_text_is_tokenised_by_what_is_left(models, source, open_model):
 
 
 def spelt(*texts):
-    return writing.texts([text.encode() for text in texts])
+    return writing.texts_value([text.encode() for text in texts])
 
 
 def numbers(kind, code, values):
@@ -116,32 +116,32 @@ def numbers(kind, code, values):
 
 def test_every_number_that_belongs_to_a_token_goes_with_it():
     values = {
-        "tokenizer.ggml.model": writing.text("llama"),
+        "tokenizer.ggml.model": writing.text_value("llama"),
         "tokenizer.ggml.tokens": spelt("a", "b", "c", "d", "ab", "abc", "cd"),
         "tokenizer.ggml.scores": numbers(6, "<f4", [0, -1, -2, -3, -4, -5, -6]),
         "tokenizer.ggml.token_type": numbers(5, "<i4", [1, 1, 1, 3, 1, 1, 1]),
         "tokenizer.ggml.merges": spelt("a b", "ab c", "c d"),
-        "tokenizer.ggml.eos_token_id": writing.number(3),
-        "tokenizer.ggml.padding_token_id": writing.number(6),
-        "test.vocab_size": writing.number(7),
+        "tokenizer.ggml.eos_token_id": writing.number_value(3),
+        "tokenizer.ggml.padding_token_id": writing.number_value(6),
+        "test.vocab_size": writing.number_value(7),
         "test.layers": numbers(4, "<u4", [1, 2, 3]),
     }
-    assert writing.without(values, np.array([0, 1, 3, 4]), 7) == {
-        "tokenizer.ggml.model": writing.text("llama"),
+    assert writing.trimmed(values, np.array([0, 1, 3, 4]), 7) == {
+        "tokenizer.ggml.model": writing.text_value("llama"),
         "tokenizer.ggml.tokens": spelt("a", "b", "d", "ab"),
         "tokenizer.ggml.scores": numbers(6, "<f4", [0, -1, -3, -4]),
         "tokenizer.ggml.token_type": numbers(5, "<i4", [1, 1, 3, 1]),
         "tokenizer.ggml.merges": spelt("a b"),
-        "tokenizer.ggml.eos_token_id": writing.number(2),
-        "test.vocab_size": writing.number(4),
+        "tokenizer.ggml.eos_token_id": writing.number_value(2),
+        "test.vocab_size": writing.number_value(4),
         "test.layers": numbers(4, "<u4", [1, 2, 3]),
     }
 
 
 def test_vocabulary_that_is_no_list_of_pieces_is_left_alone():
-    values = {"tokenizer.ggml.model": writing.text("rwkv")}
+    values = {"tokenizer.ggml.model": writing.text_value("rwkv")}
     with pytest.raises(ModelError, match="'rwkv'"):
-        writing.without(values, np.array([0]), 1)
+        writing.trimmed(values, np.array([0]), 1)
 
 
 def test_a_slim_draft_is_requantised_and_says_how_it_was_made(models, source):
@@ -177,7 +177,7 @@ def test_after_any_end_it_is_made_afresh(models, source, monkeypatch, moment, en
 def test_a_model_that_cannot_be_requantised_is_one_sentence_and_leaves_nothing(models, tmp_path):
     source = tiny.write(tmp_path / "source.gguf")
     layout = read_layout(source)
-    values = {**layout.values, "general.architecture": writing.text("fancynet")}
+    values = {**layout.values, "general.architecture": writing.text_value("fancynet")}
     writing.write(layout, tmp_path / "exotic.gguf", values)
     with pytest.raises(ModelError, match=r"cannot requantise .*exotic\.gguf: .*fancynet"):
         slim_draft.make(tmp_path / "exotic.gguf", np.arange(259), "", read)

@@ -83,7 +83,7 @@ def prompts(file: Path | None, spec: str, **options: Any) -> None:
     conversations is asked). Without it, specchat's own prompts are asked: code, chat, summaries,
     questions, maths, translation and editing.
     """
-    settings, systems = shell.settings(options), plan.systems(spec)
+    settings, systems = shell.settings(options), plan.parse_systems(spec)
     questions = plan.questions_of(file) if file else plan.bundled("tasks")
     compare(settings, systems, questions, settings.sampling, options)
 
@@ -96,7 +96,7 @@ def infill(file: Path | None, spec: str, **options: Any) -> None:
     FILE has JSON lines in the format of HumanEval-Infilling. Without it, gaps in specchat's own
     files of six languages are filled. The answer is the likeliest text, of 24 tokens at most.
     """
-    settings, systems = shell.settings(options), plan.systems(spec)
+    settings, systems = shell.settings(options), plan.parse_systems(spec)
     gaps = plan.questions_of(file) if file else plan.bundled("gaps")
     middles = {gap.name: gap.reference for gap in gaps if gap.suffix is not None and gap.reference}
     if len(middles) < len(gaps):

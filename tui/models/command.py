@@ -17,7 +17,7 @@ from models.files.checksum import check as verify
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
 from models.files.model_file import ModelFile, whole_header
-from models.files.stores import discover, find, installed
+from models.files.stores import discover, find_gguf, installed
 from models.gguf import read_vocabulary
 from models.memory import estimate_by_size
 from models.native import repacked
@@ -139,7 +139,7 @@ def _pulled(name: str, offline: bool) -> Iterator[Path]:
 def _announce(wanted: str, offline: bool) -> None:
     """Print the size, memory and licence of a catalogue model before it is fetched."""
     entry = catalog.find(wanted)
-    if entry and not offline and find(entry) is None:
+    if entry and not offline and find_gguf(entry) is None:
         needed = size(estimate_by_size(entry.size, entry.file).needed)
         terms = f"about {needed} of memory. Licence: {entry.licence}."
         click.echo(safe(f"{wanted}: {size(entry.size)} to fetch, {terms}"), err=True)

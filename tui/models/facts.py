@@ -15,7 +15,7 @@ from models.errors import ModelMissing
 from models.files import checksum
 from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
-from models.files.stores import find
+from models.files.stores import find_gguf
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
 from models.native import repacked
 from tui.formatting import MISSING
@@ -73,7 +73,7 @@ def file_facts(model: ModelFile, inventory: ModelInventory) -> Facts:
 
 def catalogue_facts(entry: GGUF, inventory: ModelInventory) -> Facts:
     """Return the facts about a catalogue model."""
-    path, draft = find(entry), catalog.draft_for(entry)
+    path, draft = find_gguf(entry), catalog.draft_for(entry)
     names = "name", "repo", "file", "revision", "size", "sha256", "licence", "context", "draft"
     return {name: getattr(entry, name) for name in names} | {
         "size": entry.size or None,  # it is unknown of a file that is only named
@@ -142,7 +142,7 @@ def downloadable_lines(inventory: ModelInventory) -> Iterator[str]:
     yield "Available to download (specchat models pull NAME):"
     groups: dict[int | None, list[str]] = {gigabytes: [] for gigabytes in (*memory.MACHINES, None)}
     for entry in catalog.FILES.values():
-        if find(entry) is None:
+        if find_gguf(entry) is None:
             line = _fetchable(entry, inventory.expect(entry))
             groups[_machine_gb(entry)].append(line)
     for gigabytes, lines in groups.items():

@@ -16,7 +16,7 @@ from models.errors import SpecchatError
 from models.files.locate import identify
 from models.files.model_file import ModelFile
 from models.files.places import cache_dir
-from models.files.stores import discover, find
+from models.files.stores import discover, find_gguf
 from models.memory import Fit
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class ModelInventory:
         """Return the catalogue models that are not on this machine."""
         target = self.target()
         draft = listed_draft(target) if target else None
-        return [self._listed(gguf, gguf is draft) for gguf in FILES.values() if find(gguf) is None]
+        return [self._listed(gguf, gguf is draft) for gguf in FILES.values() if not find_gguf(gguf)]
 
     def _listed(self, gguf: GGUF, drafts: bool) -> ModelEntry:
         role, style = purpose(gguf.name) or "answers", "$foreground-muted"
@@ -189,4 +189,4 @@ class ModelInventory:
 def needed(target: GGUF) -> tuple[GGUF, ...]:
     """Return the files to fetch for a target: itself, and its draft unless on this machine."""
     draft = draft_for(target)
-    return (target, draft) if draft and find(draft) is None else (target,)
+    return (target, draft) if draft and find_gguf(draft) is None else (target,)

@@ -17,7 +17,7 @@ from models.drafts import NO_DRAFT
 from models.errors import SpecchatError
 from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
-from models.files.stores import find
+from models.files.stores import find_gguf
 from tui.app.textual_private import ClosedOnce
 from tui.formatting import by_parts, size
 from tui.models.details import ModelDetails
@@ -197,7 +197,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
             self.dismiss((message.name, None))
         else:
             known = resolve(message.name)
-            path = find(known) if isinstance(known, GGUF) else None  # it may be gone again
+            path = find_gguf(known) if isinstance(known, GGUF) else None  # it may be gone again
             self.list.scan(go_to=str(path) if path else None)
 
     @on(Input.Changed, "#filter")
@@ -235,7 +235,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
 
     def _typed(self, text: str) -> ModelFile | GGUF:
         known = resolve(text)
-        if isinstance(known, GGUF) and find(known) is None:
+        if isinstance(known, GGUF) and find_gguf(known) is None:
             return known
         return identify(text, self.inventory.models)
 

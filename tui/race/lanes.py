@@ -6,7 +6,7 @@ from random import randrange
 
 from assistant.request import EngineArgs, Lane, Race, Request
 from assistant.settings.settings import Settings
-from assistant.system import System, read
+from assistant.system import System, parse_system
 from models.drafts import NO_DRAFT
 from models.errors import ModelError, UsageError
 from models.files.gguf_files import is_label
@@ -28,7 +28,7 @@ _SYNTAX = (
 
 def parse(spec: str) -> tuple[System, ...]:
     """Return the lanes that `spec` lists; a UsageError says how to write it."""
-    entries = tuple(read(part.strip(), "lane", _SYNTAX) for part in spec.split(","))
+    entries = tuple(parse_system(part.strip(), "lane", _SYNTAX) for part in spec.split(","))
     if not 2 <= len(entries) <= MAX_LANES:
         raise UsageError(f"A race has 2 to {MAX_LANES} lanes, not {len(entries)}: {spec}")
     return entries

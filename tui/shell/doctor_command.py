@@ -15,7 +15,7 @@ from typing import Literal
 
 import click
 
-from assistant.engine.engine_choice import choose
+from assistant.engine.engine_choice import choose_engine
 from assistant.request import EngineArgs
 from assistant.settings.config_file import read
 from models import catalog, engines, ik, machine
@@ -24,7 +24,7 @@ from models.engines import ENGINES, PACKAGES, EngineName
 from models.errors import ModelError, UsageError
 from models.files import checksum, disk, places
 from models.files.locate import identify
-from models.files.stores import find
+from models.files.stores import find_gguf
 from models.native import loaded, repacked
 from models.native.loaded import load_error
 from tui.formatting import size
@@ -67,7 +67,7 @@ def doctor(as_json: bool) -> None:
 
 def checkup() -> list[Finding]:
     """Check everything, without changing anything or opening a connection."""
-    first = engines.first()
+    first = engines.default_engine()
     others = (_other_engine(name) for name in ENGINES if name != first)
     return [*chain(_versions(), _settings(), _engine(first), *others, _machine(), _pair())]
 
@@ -140,7 +140,7 @@ def _machine() -> Iterator[Finding]:
 def _pair() -> Iterator[Finding]:
     """Check the default pair, the draft made for it here, and the chosen engine."""
     target, draft = catalog.DEFAULT.target, catalog.DEFAULT.draft
-    paths = [find(entry) for entry in (target, draft)]
+    paths = [find_gguf(entry) for entry in (target, draft)]
     for entry, path in zip((target, draft), paths, strict=True):
         if path is None:
             fix = f"specchat models pull {entry.name}"
@@ -161,5 +161,5 @@ def _pair() -> Iterator[Finding]:
 
 def _choice(target: Path) -> Iterator[Finding]:
     with suppress(ModelError):  # a faulty file is reported elsewhere
-        choice = choose(EngineArgs(target, cache=places.cache_dir()))
+        choice = choose_engine(EngineArgs(target, cache=places.cache_dir()))
         yield Finding("engine", "ok", f"{ENGINES[choice.engine]}. {choice.reason}")

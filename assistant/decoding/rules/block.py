@@ -48,8 +48,9 @@ class BlockRule(DrawingRule):
         longest = len(shares) - 1
         thresholds = [1.0] * longest + [0.0] * (len(uniforms) - longest)
         for accepted in range(longest, 0, -1):
-            left = excess(_scaled(targets[accepted], shares[accepted]), draft.rows[accepted])
-            thresholds[accepted - 1] = threshold = _threshold(left, shares[accepted])
+            target, share = targets[accepted], shares[accepted]
+            left = excess(Row(target.ids, target.probs * share), draft.rows[accepted])
+            thresholds[accepted - 1] = threshold = _threshold(left, share)
             uniforms[accepted - 1] = uniform = self._rng.random()
             if uniform < threshold:
                 break
@@ -64,25 +65,21 @@ def _shares(draft: Draft, target_rows: Iterable[Row]) -> tuple[tuple[Row, ...], 
     shares: list[float] = [1]  # not 1.0: a share of exact fractions stays one
     for proposal, target in zip([*draft.proposals, None], target_rows, strict=False):
         read.append(target)
-        share = carried(shares[-1], target, proposal) if proposal else 0
+        share = extended_share(shares[-1], target, proposal) if proposal else 0
         if not share:
             return tuple(read), shares
         shares.append(share)
     raise missing_rows(draft)
 
 
-def carried(share: float, target: Row, proposal: Proposal) -> float:
+def extended_share(share: float, target: Row, proposal: Proposal) -> float:
     """Return the share of a prefix after one more proposal.
 
     It is 0 if the target forbids that, even if the draft could not have drawn it.
     """
-    wanted = share * target.prob(proposal.token)
-    drawn = proposal.row.prob(proposal.token)
-    return wanted / drawn if wanted < drawn else int(wanted > 0)
-
-
-def _scaled(row: Row, share: float) -> Row:
-    return Row(row.ids, row.probs * share)
+    scaled_prob = share * target.prob(proposal.token)
+    draft_prob = proposal.row.prob(proposal.token)
+    return scaled_prob / draft_prob if scaled_prob < draft_prob else int(scaled_prob > 0)
 
 
 def _threshold(left: Row, share: float) -> float:

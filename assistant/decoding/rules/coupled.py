@@ -28,8 +28,8 @@ Words = npt.NDArray[np.uint64]
 
 BLOCK = 16_384  # tokens whose numbers fit in the cache together
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_BELOW = np.nextafter(2.0**-53, 0)
+_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SCALE = np.nextafter(2.0**-53, 0)
 """Scales words of 53 bits. Rounding would make the largest of them 1 with 2^-53 itself."""
 _30, _27, _31, _11 = (np.uint64(bits) for bits in (30, 27, 31, 11))
 
@@ -44,7 +44,7 @@ class Noise:
         """Return the positive numbers of some tokens at a position: P(E > x) = exp(-x)."""
         words = _mixed(ids.astype(np.uint64) * _GOLDEN + _mixed(self._seed + np.uint64(position)))
         words >>= _11
-        exponentials: Probs = -np.log((words + 0.5) * _BELOW)
+        exponentials: Probs = -np.log((words + 0.5) * _SCALE)
         return exponentials
 
 
@@ -55,9 +55,9 @@ def _mixed(words: Words) -> Words:
     """
     words = words + _GOLDEN
     words ^= words >> _30
-    words *= _FIRST
+    words *= _MIX_1
     words ^= words >> _27
-    words *= _SECOND
+    words *= _MIX_2
     words ^= words >> _31
     return words
 

@@ -176,5 +176,5 @@ class Cascade:
         offer = source.offer(context, budget)
         if self._mask is None or not isinstance(offer, Run):
             return offer
-        fits = self._mask.fitting(context, offer.tokens)
+        fits = self._mask.count_allowed(context, offer.tokens)
         return offer.first(fits) if fits else None

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from assistant.decoding.sources.draft import Run, Source
 
 BLANK = b" \t\r"
-LINE = 256  # bytes of the new text's last line that are tokenised with the copied text
-FEW = 2  # new words after which the old text may still continue within the line
+LINE_BYTES = 256  # bytes of the new text's last line that are tokenised with the copied text
+MAX_NEW_WORDS = 2  # new words after which the old text may still continue within the line
 EDGES = (1, 2, 4, 8, 16, 32, 64)  # of the buckets, in words in a row that matched
 NAME = re.compile(rb"[\w\x80-\xff]+")
 WORD = re.compile(rb"([ \t\r]*)([\w\x80-\xff]+|[^ \t\r])")
-LONGEST = 400_000  # bytes of an old text that are aligned; no context holds so much
+MAX_OLD_BYTES = 400_000  # bytes of an old text that are aligned; no context holds so much
 # Costs of an alignment. Doubling or halving one makes almost no difference.
 INSERTED, REPLACED, DELETED, SKIPPED, JUMP = 0.2, 0.5, 0.5, 0.02, 4.0
 MARK, USUAL, RARE = 0.15, 0.3, 0.7  # scores of a match: of a mark, of a name, more if it is rare
@@ -28,7 +28,7 @@ SETTLED = 6  # matches in a row after which other positions are dropped
 class Position(NamedTuple):
     """Where a new text stands in the old one."""
 
-    at: int  # the index of the old word that is expected next
+    word_index: int  # of the old word that is expected next
     run: int = 0  # how many words in a row matched
     missed: int = 0  # how many have not matched since
     scores: npt.NDArray[np.float32] | None = None  # of every position, while it is uncertain
@@ -43,7 +43,7 @@ class Alignment:
     """
 
     def __init__(self, old: bytes) -> None:
-        parts = WORD.findall(old[:LONGEST])
+        parts = WORD.findall(old[:MAX_OLD_BYTES])
         self._blanks, self._words = [blank for blank, _ in parts], [word for _, word in parts]
         self._ids: dict[bytes, int] = {}
         self._expected = np.array([self._id(word) for word in self._words], np.int64)
@@ -55,19 +55,19 @@ class Alignment:
         self._shift = 0  # blanks by which lines are indented further
         self._matched, self._between = 0, list[bytes]()  # the new words since the last match
 
-    def expected(self, at: int) -> bytes:
+    def expected(self, index: int) -> bytes:
         """Return the old word at an index with its replacement applied; nothing at the end."""
-        word = self._words[at] if at < len(self._words) else b""
+        word = self._words[index] if index < len(self._words) else b""
         return self._replaced.get(word, word)
 
     def after(self, position: Position, word: bytes) -> Position:
         """Return the position after one more word of the new text."""
-        at, run, missed, scores = position
+        index, run, missed, scores = position
         if scores is None:
-            if word == self.expected(at):
-                return Position(at + 1, run + 1)
+            if word == self.expected(index):
+                return Position(index + 1, run + 1)
             scores = np.full(len(self._words) + 1, -JUMP, np.float32)
-            scores[at] = 0
+            scores[index] = 0
         same = self._expected == self._ids.get(word)
         paired = scores[:-1] + np.where(same, self._match_scores, np.float32(-REPLACED))
         new = scores - np.float32(INSERTED)
@@ -76,37 +76,38 @@ class Alignment:
         np.maximum(new, new.max() - JUMP, out=new)
         best = int(new.argmax())
         if best and same[best - 1] and new[best] == paired[best - 1]:
-            run = 1 if missed or best != at + 1 else run + 1
+            run = 1 if missed or best != index + 1 else run + 1
             return Position(best, run, 0, new if run < SETTLED else None)
         # A name that stands where a name was expected has usually replaced it.
-        replaces = not missed and best == at and NAME.match(word) and NAME.match(self.expected(at))
-        return Position(best + bool(replaces), 0, missed + 1, new)
+        are_names = NAME.match(word) and NAME.match(self.expected(index))
+        is_replaced = bool(are_names) and not missed and best == index
+        return Position(best + is_replaced, 0, missed + 1, new)
 
     def update(self, position: Position, blank: bytes, word: bytes) -> None:
         """Update replaced names and the indentation by a word, and the position after it."""
         if not position.run:
             self._between.append(word)
             return
-        at, lost = position.at - 1, self._words[self._matched : position.at - 1]
+        index, lost = position.word_index - 1, self._words[self._matched : position.word_index - 1]
         if len(lost) == len(self._between):
             for before, after in zip(lost, self._between, strict=True):
                 if NAME.match(before) and NAME.match(after):
                     self._replace(before, after)
-        if self._begins_line(at):
-            self._shift = len(blank) - len(self._blanks[at])
-        self._matched, self._between = position.at, []
+        if self._begins_line(index):
+            self._shift = len(blank) - len(self._blanks[index])
+        self._matched, self._between = position.word_index, []
 
-    def ahead(self, at: int, length: int) -> bytes:
+    def ahead(self, index: int, length: int) -> bytes:
         """Return about `length` bytes, in whole words, that are expected from an index on."""
-        text, end = bytearray(), at
+        text, end = bytearray(), index
         while len(text) < length and end < len(self._words):
             blank, shift = self._blanks[end], self._shift if self._begins_line(end) else 0
             text += blank[: len(blank) + min(0, shift)] + b" " * shift + self.expected(end)
             end += 1
         return bytes(text)
 
-    def _begins_line(self, at: int) -> bool:
-        return self._words[at] != b"\n" and (not at or self._words[at - 1] == b"\n")
+    def _begins_line(self, index: int) -> bool:
+        return self._words[index] != b"\n" and (not index or self._words[index - 1] == b"\n")
 
     def _id(self, word: bytes) -> int:
         return self._ids.setdefault(word, len(self._ids))
@@ -154,41 +155,41 @@ class EditSource(Source):
 
     def read(self, tokens: Sequence[int]) -> None:
         """Align the new tokens, and note which names they replace."""
-        self._new = self._after(tokens, learns=True)
+        self._new = self._after(tokens, is_final=True)
         self._read = len(tokens)
 
     def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
         """Offer up to `budget` tokens of the old text, unless the position is uncertain."""
         position, last, line = self._after(tokens)
         word = last.lstrip(BLANK)
-        fits = self._old.expected(position.at).startswith(word)
-        if not fits:
+        is_expected = self._old.expected(position.word_index).startswith(word)
+        if not is_expected:
             position, last = self._old.after(position, word), b""
-        text = self._old.ahead(position.at, 6 * budget + len(last))
-        if position.missed and not (word and fits) and line.rstrip(BLANK)[-1:] != b"\n":
-            within_name = NAME.match(line[-1:]) and not NAME.match(text.lstrip(BLANK))
-            if position.missed > FEW or not within_name:
+        text = self._old.ahead(position.word_index, 6 * budget + len(last))
+        if position.missed and not (word and is_expected) and line.rstrip(BLANK)[-1:] != b"\n":
+            ends_name = NAME.match(line[-1:]) and not NAME.match(text.lstrip(BLANK))
+            if position.missed > MAX_NEW_WORDS or not ends_name:
                 return None
         text = text[len(last) :] if text.startswith(last) else text.lstrip(BLANK)[len(word) :]
-        run = self._spelt(line[line.rfind(b"\n") :], text)[:budget]
+        run = self._tokens_of(line[line.rfind(b"\n") :], text)[:budget]
         buckets = tuple(bisect(EDGES, position.run + i) for i in range(len(run)))
         return Run(self.name, tuple(run), buckets) if run else None
 
-    def _after(self, tokens: Sequence[int], learns: bool = False) -> NewText:
+    def _after(self, tokens: Sequence[int], is_final: bool = False) -> NewText:
         position, last, line = self._new
         for token in tokens[self._read :]:
             piece = self._piece(token)
-            text, read, line = last + piece, 0, (line + piece)[-LINE:]
+            text, read, line = last + piece, 0, (line + piece)[-LINE_BYTES:]
             for match in WORD.finditer(text):
                 if match.end() == len(text) and NAME.match(match[2]):
                     break
                 position, read = self._old.after(position, match[2]), match.end()
-                if learns:
+                if is_final:
                     self._old.update(position, *match.groups())
             last = text[read:]
         return NewText(position, last, line)
 
-    def _spelt(self, line: bytes, text: bytes) -> list[int]:
+    def _tokens_of(self, line: bytes, text: bytes) -> list[int]:
         """Return the tokens of a text that continues a line; none if a token spans both."""
         for before in (line, b""):
             tokens = self._tokenize((before + text).decode("utf-8", "ignore"))

@@ -1,7 +1,7 @@
 """A small model as a draft source, and the mapping of its vocabulary to the target's."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, takewhile
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -39,10 +39,10 @@ class VocabularyMapping:
         self.size = len(shared)
         targets, drafts = (np.fromiter(ids, np.intp) for ids in (shared.keys(), shared.values()))
         in_order = np.array_equal(drafts, np.arange(self.size))
-        self._drafts: slice | Ids = slice(self.size) if in_order else drafts  # a slice is a view
-        self._targets, self._spell = targets, spell
-        self._same = in_order and np.array_equal(targets, drafts)
-        self._complete = self._same and self.size == n_target
+        self._draft_ids: slice | Ids = slice(self.size) if in_order else drafts  # a slice is a view
+        self._target_ids, self._spell = targets, spell
+        self._is_identity = in_order and np.array_equal(targets, drafts)
+        self._is_total = self._is_identity and self.size == n_target
         self._spellings: dict[int, tuple[int, ...]] = {
             target: (draft,) for target, draft in shared.items()
         }
@@ -50,23 +50,23 @@ class VocabularyMapping:
         self._indices[targets] = np.arange(self.size)
 
     @classmethod
-    def by_number(cls, target: int, draft: int) -> "VocabularyMapping":
+    def identity(cls, n_target: int, n_draft: int) -> "VocabularyMapping":
         """Return the mapping of two vocabularies of these sizes that agree, padding aside."""
-        return cls({token: token for token in range(min(target, draft))}, target)
+        return cls({token: token for token in range(min(n_target, n_draft))}, n_target)
 
     def to_draft(self, tokens: Sequence[int]) -> list[int]:
         """Return what the draft reads for `tokens` of the target; there may be more of them."""
-        if self._complete:
+        if self._is_total:
             return list(tokens)
-        return list(chain.from_iterable(map(self._spelling, tokens)))
+        return list(chain.from_iterable(map(self._spelling_of, tokens)))
 
     def shared(self, logits: Logits) -> Logits:
         """Return the logits of the tokens in both vocabularies."""
-        return logits[self._drafts]
+        return logits[self._draft_ids]
 
     def indices(self, tokens: Sequence[int]) -> Sequence[int]:
         """Return the indices of target tokens among the shared ones; `size` if absent."""
-        if self._same:
+        if self._is_identity:
             return tokens
         indices: list[int] = self._indices[np.asarray(tokens, np.intp)].tolist()
         return indices
@@ -79,9 +79,9 @@ class VocabularyMapping:
 
     def to_target(self, indices: Ids) -> Ids:
         """Return the target's ids of shared tokens, given their indices, in the same order."""
-        return indices if self._same else self._targets[indices]
+        return indices if self._is_identity else self._target_ids[indices]
 
-    def _spelling(self, token: int) -> tuple[int, ...]:
+    def _spelling_of(self, token: int) -> tuple[int, ...]:
         if token not in self._spellings:
             # Every token must map to something, or there might be nothing to evaluate.
             self._spellings[token] = (self._spell(token) if self._spell else ()) or (0,)
@@ -103,7 +103,7 @@ class PrefillOption(NamedTuple):
 
 def restart_options(longest: int) -> list[PrefillOption]:
     """Return the ways to restart a prefill, from the shortest window to `longest` tokens."""
-    lengths = (*takewhile(longest.__gt__, LENGTHS), longest)
+    lengths = [*(length for length in LENGTHS if length < longest), longest]
     return [PrefillOption(length, length) for length in lengths]
 
 
@@ -134,12 +134,12 @@ class ModelSource(Source):
 
     def read(self, tokens: Sequence[int]) -> None:
         """Choose the window; its tokens are evaluated with the next row, in one batch."""
-        seen = self.seen(tokens)
+        seen = self.window_tokens(tokens)
         cached = self.model.cached(seen)
         is_full = len(seen) >= self.model.n_ctx - 32  # where a long draft would not fit
         if not cached or is_full or len(seen) - cached > self._window:
             self._start = max(0, len(tokens) - self._window)
-            seen = self.seen(tokens)
+            seen = self.window_tokens(tokens)
         self.model.committed = len(seen)
 
     def prefill_options(self, tokens: Sequence[int]) -> list[PrefillOption]:
@@ -155,25 +155,25 @@ class ModelSource(Source):
         """Return the indices of the target's tokens among those that both models have."""
         return self._mapping.indices_of_shared(ids)
 
-    def seen(self, tokens: Sequence[int]) -> list[int]:
+    def window_tokens(self, tokens: Sequence[int]) -> list[int]:
         """Return the window of `tokens` as tokens of the draft; there may be more of them."""
         return self._mapping.to_draft(tokens[self._start :])
 
     def pending(self, tokens: Sequence[int]) -> int:
         """Return how many tokens the draft has to evaluate before it can continue `tokens`."""
-        seen = self.seen(tokens)
+        seen = self.window_tokens(tokens)
         return len(seen) - self.model.cached(seen)
 
     def offer(self, tokens: Sequence[int], budget: int) -> Rows | None:
         """Offer a row, unless the draft's context is full."""
-        seen = self.seen(tokens)
+        seen = self.window_tokens(tokens)
         if len(seen) >= self.model.n_ctx:
             return None
         return Rows(self.name, max(1, len(seen) - self.model.cached(seen)))
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
         """Return the warped row and its margin's bucket; DraftFailed if the model cannot go on."""
-        logits = self._mapping.shared(self._logits(self.seen(tokens)))
+        logits = self._mapping.shared(self._logits(self.window_tokens(tokens)))
         row = warp(logits, self._mapping.indices(tokens))
         return Row(self._mapping.to_target(row.ids), row.probs, row.margin), row.margin or 0
 

@@ -48,12 +48,12 @@ class Automaton:
         """Add a token to the text."""
         self.text.append(token)
         end = len(self.text)
-        new = self._add({}, end, end)
-        at = self._last
-        while at >= 0 and token not in self._next[at]:
-            self._next[at][token] = new
-            at = self._link[at]
-        state = self._link[new] = 0 if at < 0 else self._branch(at, token)
+        new = self._add_state({}, end, end)
+        suffix = self._last
+        while suffix >= 0 and token not in self._next[suffix]:
+            self._next[suffix][token] = new
+            suffix = self._link[suffix]
+        state = self._link[new] = 0 if suffix < 0 else self._split_off(suffix, token)
         self._last = new
         self.match = self._match(state, self._longest[state])
         # All suffixes end here, but a text like "aaaa" has too many of them.
@@ -81,21 +81,21 @@ class Automaton:
     def _match(self, state: int, length: int) -> SuffixMatch:
         return SuffixMatch(state, length, self._end[state], len(self._next[state]))
 
-    def _branch(self, at: int, token: int) -> int:
-        """Return the state of the longest substring of `at` followed by `token`, alone."""
-        whole = self._next[at][token]
-        length = self._longest[at] + 1
-        if self._longest[whole] == length:
-            return whole
-        part = self._add(self._next[whole].copy(), length, self._end[whole])
-        self._link[part] = self._link[whole]
-        self._link[whole] = part
-        while at >= 0 and self._next[at].get(token) == whole:
-            self._next[at][token] = part
-            at = self._link[at]
-        return part
+    def _split_off(self, suffix: int, token: int) -> int:
+        """Return the state whose longest substring is that of `suffix`, and then `token`."""
+        state = self._next[suffix][token]
+        length = self._longest[suffix] + 1
+        if self._longest[state] == length:
+            return state
+        clone = self._add_state(self._next[state].copy(), length, self._end[state])
+        self._link[clone] = self._link[state]
+        self._link[state] = clone
+        while suffix >= 0 and self._next[suffix].get(token) == state:
+            self._next[suffix][token] = clone
+            suffix = self._link[suffix]
+        return clone
 
-    def _add(self, following: dict[int, int], longest: int, end: int) -> int:
+    def _add_state(self, following: dict[int, int], longest: int, end: int) -> int:
         self._next.append(following)
         self._link.append(0)
         self._longest.append(longest)
@@ -193,14 +193,14 @@ class TailSource(Source):
 
     def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
         """Offer the rest of the draft, if exactly one of its tokens was replaced."""
-        since = zip(tokens[self._start :], self._draft[self._start :], strict=False)
-        right = [token == proposed for token, proposed in since]
+        pairs = zip(tokens[self._start :], self._draft[self._start :], strict=False)
+        is_right = [token == proposed for token, proposed in pairs]
         rest = self._draft[len(tokens) :][:budget]
-        if right.count(False) != 1 or not rest:
+        if is_right.count(False) != 1 or not rest:
             return None
-        before = right.index(False)
-        fits = len(right) - before - 1
-        buckets = (tail_bucket(before, fits + i) for i in range(len(rest)))
+        before = is_right.index(False)
+        after = len(is_right) - before - 1
+        buckets = (tail_bucket(before, after + i) for i in range(len(rest)))
         return Run(self.name, tuple(rest), tuple(buckets))
 
 

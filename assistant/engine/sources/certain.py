@@ -1,4 +1,4 @@
-"""Draft sources of certain tokens: forced ones, and those that a constraint leaves no choice of."""
+"""Draft sources of certain tokens: forced ones, and those that a constraint prescribes."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ class ForcedSource(Source):
 
 
 class ConstraintSource(Source):
-    """Proposes tokens that a constraint leaves no choice of."""
+    """Proposes tokens that a constraint prescribes."""
 
     name = "form"
 
@@ -38,16 +38,16 @@ class ConstraintSource(Source):
         """Offer tokens while only one is allowed, then tokens of text that must follow."""
         context = list(tokens)
         while len(context) < len(tokens) + budget:
-            only = self._mask.only(context)
-            if only is None:
+            token = self._mask.only_token(context)
+            if token is None:
                 break
-            context.append(only)
+            context.append(token)
         only_tokens = context[len(tokens) :]
-        likely = list(self._mask.likely(context))[: budget - len(only_tokens)]
-        if not only_tokens and not likely:
+        fixed = list(self._mask.fixed_text_tokens(context))[: budget - len(only_tokens)]
+        if not only_tokens and not fixed:
             return None
-        buckets = [ONLY_TOKEN] * len(only_tokens) + [FIXED_TEXT] * len(likely)
-        return Run(self.name, (*only_tokens, *likely), tuple(buckets), len(only_tokens))
+        buckets = [ONLY_TOKEN] * len(only_tokens) + [FIXED_TEXT] * len(fixed)
+        return Run(self.name, (*only_tokens, *fixed), tuple(buckets), len(only_tokens))
 
 
 def certain_sources(forced: Forced | None, mask: Mask | None) -> list[Source]:

@@ -62,7 +62,7 @@ class Tables:
         return next(filter(None, (self._find(context[-length:]) for length in LENGTHS)), None)
 
     def _find(self, context: Sequence[int]) -> Continuation | None:
-        wanted = key(context)
+        wanted = context_key(context)
         index = bisect_left(self._keys, wanted)
         if index == len(self) or self._keys[index] != wanted:
             return None
@@ -70,7 +70,7 @@ class Tables:
         return Continuation(value & 0xFFFFFFFF, value >> 48, value >> 32 & 0xFFFF)
 
 
-def opened(path: Path) -> Tables:
+def open_tables(path: Path) -> Tables:
     """Return the tables of a file; empty ones if it is missing or cannot be read."""
     try:
         with open_regular(path) as file:
@@ -79,7 +79,7 @@ def opened(path: Path) -> Tables:
         return Tables()
 
 
-def key(context: Sequence[Any]) -> Any:
+def context_key(context: Sequence[Any]) -> Any:
     """Return the key of some tokens; of many at once, if each is an array of uint64."""
     result: Any = len(context)
     for token in context:
@@ -120,13 +120,13 @@ class NgramSource(Source):
         if not entries:
             return None
         tokens = tuple(entry.token for entry in entries)
-        return Run(self.name, tokens, tuple(bucket(entry) for entry in entries))
+        return Run(self.name, tokens, tuple(bucket_of(entry) for entry in entries))
 
     def _find(self, context: Sequence[int]) -> Continuation | None:
         return next(filter(None, (tables.find(context) for tables in self._tables)), None)
 
 
-def bucket(entry: Continuation) -> int:
+def bucket_of(entry: Continuation) -> int:
     """Return the bucket of an entry: 0 to 3 by its count, 4 to 7 if it is nearly always right."""
     often = min(entry.times.bit_length() - 2, 3)
     return often + 4 if entry.percent >= ALWAYS else often
@@ -154,7 +154,7 @@ def _table(text: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
     if not len(windows):
         return np.empty((2, 0), np.uint64)
     *context, following = windows.astype(np.uint64).T
-    keys = key(context)
+    keys = context_key(context)
     order = np.lexsort((following, keys))
     keys, following = keys[order], following[order]
     pairs = _starts(keys, following)

@@ -1,10 +1,9 @@
 """N-gram tables of the user's stored answers; they are stored next to them and deleted with them.
 
-For the default pair, tables are bundled: of its target's answers to questions that were written for
-this, `python -m tests.tools.public_text.ngrams`.
-
 The tables of a model have sequences that its answers repeat. They are private files in the data
-folder, and are rebuilt from the store, so deleted answers leave them.
+folder, and are rebuilt from the store, so deleted answers leave them. For the default pair, tables
+are bundled: `python -m tests.tools.public_text.ngrams` made them of its target's answers to
+questions that were written for this.
 """
 
 import hashlib

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assistant.lab.bench.answers import Compared, RunAnswer
 from assistant.request import BASELINES, SOURCES, Sampling
-from assistant.system import System, read
+from assistant.system import System, parse_system
 from models.errors import UsageError, raising
 
 COMPLETE = (
@@ -129,14 +129,14 @@ class BenchItem:
             yield RunAnswer(name, kind, system.name, outcome)
 
 
-def systems(text: str) -> tuple[System, ...]:
+def parse_systems(text: str) -> tuple[System, ...]:
     """Return the systems that `text` lists, separated by commas, after ArS of the same target.
 
     That is added if it is not listed; of several engines', the first that is. A `UsageError` says
     how to write systems.
     """
     known = SOURCES + BASELINES
-    listed = [read(part.strip(), "system", USAGE, known) for part in text.split(",")]
+    listed = [parse_system(part.strip(), "system", USAGE, known) for part in text.split(",")]
     names = [system.name for system in listed]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"{twice} is listed twice.")
@@ -151,12 +151,12 @@ def sweep_systems(source: str, lookaheads: str) -> tuple[System, ...]:
         ks = sorted({int(part) for part in lookaheads.split(",")} - {0})
     except ValueError as error:
         raise UsageError(f"{lookaheads!r} is not a list of lookaheads, as in 1,2,4,8.") from error
-    return systems(",".join(["ars", *(f"{source}={k}" for k in ks)]))
+    return parse_systems(",".join(["ars", *(f"{source}={k}" for k in ks)]))
 
 
 def interleaved(
     questions: Sequence[Question],
-    ways: Sequence[System],
+    systems: Sequence[System],
     sampling: Sampling,
     repeats: int = 1,
     seed: int | None = None,
@@ -165,12 +165,12 @@ def interleaved(
 
     The order of systems is reversed for each next question, so that none has an advantage.
     """
-    order = tuple(ways)
+    order = tuple(systems)
     for repeat in range(repeats):
         for question in questions:
-            own = None if seed is None else seed + repeat
+            own_seed = None if seed is None else seed + repeat
             limit = None if question.suffix is None else SUGGESTION
-            yield BenchItem(question, order, sampling, own, repeat, limit)
+            yield BenchItem(question, order, sampling, own_seed, repeat, limit)
             order = order[::-1]
 
 
@@ -178,28 +178,30 @@ def paper_systems(labels: Sequence[str]) -> tuple[System, ...]:
     """Return all systems: ArS, lookaheads, other drafts, auto, and ArS with other files."""
     tables = [f"{draft}=1" for draft in DRAFTS[1:]]
     names = ["ars", *(f"model={k}" for k in LOOKAHEADS), *tables, "auto"]
-    return systems(",".join([*names, *(f"{label}:ars" for label in labels)]))
+    return parse_systems(",".join([*names, *(f"{label}:ars" for label in labels)]))
 
 
 def paper_questions(
-    tasks: Sequence[Question], mixed: Sequence[Question], ways: Sequence[System]
+    tasks: Sequence[Question], mixed: Sequence[Question], systems: Sequence[System]
 ) -> Iterator[BenchItem]:
     """Yield all questions with their systems.
 
     Args:
         tasks: code and summaries, for acceptance, speed and scores.
         mixed: questions of all kinds, for the comparison of files.
-        ways: as `paper_systems` returns them.
+        systems: as `paper_systems` returns them.
     """
-    ars, auto = (next(way for way in ways if way.name == name) for name in ("ars", "auto"))
-    model = [way for way in ways if way.sources == ("model",)]
-    tables = [way for way in ways if way.sources and way not in model]
-    (chen,) = [way for way in model if way.lookahead == CHEN_K]
+    by_name = {system.name: system for system in systems}
+    ars, auto = by_name["ars"], by_name["auto"]
+    model = [system for system in systems if system.sources == ("model",)]
+    tables = [system for system in systems if system.sources and system not in model]
+    files = [system for system in systems if system.target]
+    (chen,) = [system for system in model if system.lookahead == CHEN_K]
     yield from _arm(GREEDY, tasks, [ars, *model])
     yield from _arm(GREEDY, tasks, tables)
     yield from _arm(NUCLEUS, tasks, [ars, chen])
     yield from _arm(STANDARD, tasks, [model[0], *tables])
-    yield from _arm(FILES, mixed, [*(way for way in ways if way.target), ars, chen, auto])
+    yield from _arm(FILES, mixed, [*files, ars, chen, auto])
 
 
 def task_and_sampling(kind: str) -> tuple[str, str]:
@@ -208,8 +210,8 @@ def task_and_sampling(kind: str) -> tuple[str, str]:
     return task, sampling
 
 
-def _arm(name: str, questions: Sequence[Question], ways: Sequence[System]) -> Iterator[BenchItem]:
-    for arm in interleaved(questions, ways, SAMPLINGS[name]):
-        kind = arm.question.kind
-        question = replace(arm.question, kind=f"{kind}{SEPARATOR}{name}")
-        yield replace(arm, question=question, max_tokens=LONGEST_ANSWERS.get(kind))
+def _arm(key: str, questions: Sequence[Question], systems: Sequence[System]) -> Iterator[BenchItem]:
+    for item in interleaved(questions, systems, SAMPLINGS[key]):
+        kind = item.question.kind
+        question = replace(item.question, kind=f"{kind}{SEPARATOR}{key}")
+        yield replace(item, question=question, max_tokens=LONGEST_ANSWERS.get(kind))

@@ -139,7 +139,7 @@ WEIGHTS = (
 
 
 def tables(
-    answers: Sequence[RunAnswer], ways: Sequence[System], references: Mapping[str, str]
+    answers: Sequence[RunAnswer], systems: Sequence[System], references: Mapping[str, str]
 ) -> list[ResultTable]:
     """Return the papers' tables, with other models on another machine, from the answers of one run.
 
@@ -147,10 +147,10 @@ def tables(
     with, by the question's name.
     """
     greedy = [answer for answer in answers if plan.task_and_sampling(answer.kind)[1] == plan.GREEDY]
-    swept = [way for way in ways if way.name == "ars" or way.sources == ("model",)]
+    swept = [system for system in systems if system.name == "ars" or system.sources == ("model",)]
     alphas = _alphas(answers)
     rates = {kind: alpha.value for kind, draft, alpha, _ in alphas if draft == "model"}
-    title, weights = "Leviathan et al. 2023, table", _weights(answers, ways)
+    title, weights = "Leviathan et al. 2023, table", _weights(answers, systems)
     return [
         _chen(answers, references),
         *sweep(greedy, swept),
@@ -214,20 +214,20 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
     return rows
 
 
-def _weights(answers: Sequence[RunAnswer], ways: Sequence[System]) -> list[list[Cell]]:
+def _weights(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[list[Cell]]:
     """Return each way to run the model on the mixed prompts, other weights first."""
     files = [answer for answer in answers if plan.task_and_sampling(answer.kind)[1] == plan.FILES]
     rows: list[list[Cell]] = []
     first = ""
-    for way in sorted(ways, key=lambda way: way.target is None):
-        if own := sums(files, way.name):
-            both = matched(files, way.name, first).values()
+    for system in sorted(systems, key=lambda system: system.target is None):
+        if own := sums(files, system.name):
+            both = matched(files, system.name, first).values()
             ratios = [ours.speedup(theirs) for ours, theirs in both]
-            first = first or way.name
+            first = first or system.name
             speeds = [totals.stats.tokens_per_s for totals in own.values()]
             stats, factor = together(own.values()).stats, geometric_mean(ratios) if ratios else None
             ends = min(speeds), max(speeds)
-            name = f"{Path(way.target).stem} ars" if way.target else way.name
+            name = f"{Path(system.target).stem} ars" if system.target else system.name
             rows.append([name, stats.tokens_per_s, factor, *ends, stats.acceptance_rate])
     return rows
 

@@ -11,13 +11,13 @@ import numpy as np
 from assistant import events
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.row import Row, everything
+from assistant.decoding.row import Row, all_ids
 from assistant.decoding.sources.draft import Rows, Source
 from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
 from assistant.engine.engine import EngineState
 from assistant.engine.load import load
-from assistant.engine.race import Runner, in_turns
+from assistant.engine.race import Runner, take_turns
 from assistant.engine.reply import Assistant
 from assistant.lab.bench.answers import Compared, Measured
 from assistant.lab.protocol import Lockstep, Trial
@@ -28,17 +28,14 @@ from models.errors import Cancelled, ContextFull, ModelError
 class FrequencySource(Source):
     """Propose by how often each token followed the last `context` tokens in the conversation.
 
-    A bigram model has a context of one token, a unigram model has none.
-
-    Leviathan et al. 2023, "Fast Inference from Transformers via Speculative Decoding", section 4,
-    tries unigram and bigram models as drafts. These learn from the conversation. Logarithms of
-    counts are logits like any other: they are warped as the target's are.
+    A bigram model has a context of one token, a unigram model has none. Leviathan et al. 2023,
+    "Fast Inference from Transformers via Speculative Decoding", section 4, tries both as drafts;
+    these learn from the conversation. Logarithms of counts are logits like any other: they are
+    warped as the target's are.
     """
 
     def __init__(self, name: str, context: int, n_vocab: int) -> None:
-        self.name = name
-        self._context = context
-        self._n_vocab = n_vocab
+        self.name, self._context, self._n_vocab = name, context, n_vocab
         self._forget()
 
     def _forget(self) -> None:
@@ -53,7 +50,7 @@ class FrequencySource(Source):
             self._followers[self._before(tokens, index)][tokens[index]] += 1
         self._known = list(tokens)
 
-    def offer(self, tokens: Sequence[int], limit: int) -> Rows | None:
+    def offer(self, tokens: Sequence[int], budget: int) -> Rows | None:
         """Offer a row if anything ever followed the last tokens."""
         return Rows(self.name) if self._before(tokens, len(tokens)) in self._followers else None
 
@@ -74,9 +71,9 @@ class RandomSource(Source):
     name = "random"
 
     def __init__(self, n_vocab: int) -> None:
-        self._row = Row(everything(n_vocab), np.full(n_vocab, 1 / n_vocab))
+        self._row = Row(all_ids(n_vocab), np.full(n_vocab, 1 / n_vocab))
 
-    def offer(self, tokens: Sequence[int], limit: int) -> Rows | None:
+    def offer(self, tokens: Sequence[int], budget: int) -> Rows | None:
         """Offer a row, always."""
         return Rows(self.name)
 
@@ -160,7 +157,7 @@ class TrialRunner:
             await_step = self._state.await_step
             self._state.emit(events.RaceReady(tuple(lane.ready for lane in lanes.values())))
         by_lane: dict[int, list[events.AnswerEvent]] = {number: [] for number in numbers}
-        for step in in_turns([lane.runner for lane in lanes.values()], _strides, await_step):
+        for step in take_turns([lane.runner for lane in lanes.values()], _strides, await_step):
             by_lane[step.lane].append(step.event)
             if job.part is not None:
                 strides = _strides(lanes[step.lane].runner)

@@ -49,7 +49,7 @@ def imagined_controller() -> Controller:
     return Controller(costs)
 
 
-def decoded(
+def rounds_of(
     target: Any,
     drafter: Cascade,
     tokens: list[int],

@@ -11,18 +11,18 @@ from time import perf_counter
 from typing import Any, cast
 
 from assistant.decoding.loops import Rejected, Sampled
-from assistant.decoding.model import Logits, Model, most_proposals
+from assistant.decoding.model import Logits, Model, max_proposals
 from assistant.decoding.row import Row
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.draft import Cascade, Source
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.warp import Warp, warp, warped
+from assistant.decoding.warp import Warp, warp, warp_with
 from assistant.engine.control import Control
 from assistant.engine.load import load
 from assistant.engine.reply import rule_of
-from assistant.lab.protocol import FALSE_ALARM, Check, LabEvent, Layer, Meter, Prove, Proved
-from assistant.lab.prove.pair import ProvedPair, RecordingModel, decoded, imagined_controller
-from assistant.lab.prove.replay import noise_checks, restored, texts, ways, written
+from assistant.lab.protocol import FALSE_ALARM, Check, LabEvent, Meter, Prove, Proved
+from assistant.lab.prove.pair import ProvedPair, RecordingModel, imagined_controller, rounds_of
+from assistant.lab.prove.replay import check_noise, check_restored, check_texts, continue_text, ways
 from assistant.request import RULES, Request, Sampling
 from models.errors import Cancelled, ModelError
 
@@ -34,15 +34,15 @@ highest temperature for that."""
 Text = tuple[int, ...]
 
 
-def narrowed(logits: Logits, sampling: Sampling) -> Warp:
+def narrow_warp(logits: Logits, sampling: Sampling) -> Warp:
     """Return a warp that keeps few tokens, and leaves much to chance after these logits."""
     warm = replace(sampling, temperature=max(sampling.temperature, 1.0), top_k=NARROW, top_p=1.0)
     while warp(logits, warm, ()).probs.max() > LIKELIEST and warm.temperature < HOTTEST:
         warm = replace(warm, temperature=1.5 * warm.temperature, min_p=0.0)
-    return warped(warm)
+    return warp_with(warm)
 
 
-class RecallingTarget(RecordingModel):
+class CachingTarget(RecordingModel):
     """A target whose rows are computed one token at a time, warped, and cached."""
 
     def __init__(self, model: Model, warp: Warp) -> None:
@@ -60,7 +60,7 @@ def as_it_is(row: Any, _history: Sequence[int]) -> Row:
     return cast(Row, row)
 
 
-def recalling(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
+def caching_source(source: Source, prompt: Sequence[int], warp: Warp) -> Source:
     """Return a source that caches each row that it computes after a prompt; or one that copies.
 
     It reads the prompt now: the controller would not wait for a draft model's prefill.
@@ -86,8 +86,8 @@ class Sampler:
     def __init__(
         self, target: Model, sources: Sequence[Source], prompt: Sequence[int], warp: Warp
     ) -> None:
-        self._target, self._prompt = RecallingTarget(target, warp), tuple(prompt)
-        self._drafter = Cascade(*(recalling(source, prompt, warp) for source in sources))
+        self._target, self._prompt = CachingTarget(target, warp), tuple(prompt)
+        self._drafter = Cascade(*(caching_source(source, prompt, warp) for source in sources))
         self.law: Mapping[Text, float] = dict(self._texts((), 1.0))
         """The probability of each text by the target's rows."""
 
@@ -108,7 +108,7 @@ class Sampler:
         control, controller = Control("auto"), imagined_controller()
         for _ in range(size):
             tokens = list(self._prompt)
-            for round_ in decoded(
+            for round_ in rounds_of(
                 self._target, self._drafter, tokens, TOKENS, rule, as_it_is, control, controller,
                 has_begun=True,
             ):  # fmt: skip
@@ -118,7 +118,7 @@ class Sampler:
         return texts, proposed
 
 
-def sampled(layer: Layer, what: str, sampler: Sampler, rule: Rule, size: int, tests: int) -> Check:
+def check_samples(what: str, sampler: Sampler, rule: Rule, size: int, tests: int) -> Check:
     """Check that samples follow the law: by their first token, by two, and by all.
 
     `tests` is the number of such checks. The p-value is corrected for them: all together give a
@@ -135,8 +135,8 @@ def sampled(layer: Layer, what: str, sampler: Sampler, rule: Rule, size: int, te
         p_value = min(p_value, p_bound(counts, law) * TOKENS * tests)
     figures = {"answers": size, **{f"proposed by {name}": n for name, n in proposed.items()}}
     if not proposed:
-        return Check(layer, what, None, figures, note="nothing was proposed")
-    return Check(layer, what, p_value > FALSE_ALARM, figures, p_value)
+        return Check("samples", what, None, figures, note="nothing was proposed")
+    return Check("samples", what, p_value > FALSE_ALARM, figures, p_value)
 
 
 def p_bound(counts: Mapping[Text, int], law: Mapping[Text, float]) -> float:
@@ -190,9 +190,9 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
         if speculates and setup.draft and not ready.draft:
             raise ModelError(f"The pair cannot be proved. {ready.no_draft}")
         if speculates:
-            lookahead = min(job.lookahead or USUAL_LOOKAHEAD, most_proposals(assistant.target))
+            lookahead = min(job.lookahead or USUAL_LOOKAHEAD, max_proposals(assistant.target))
             pair = ProvedPair(assistant, job.sampling, lookahead, job.seed)
-            for check in _compared(pair, *amounts):
+            for check in _checks(pair, *amounts):
                 emit(check)
                 meter.what = check.layer
                 meter.step()  # they take about as long as each other
@@ -202,21 +202,21 @@ def prove(job: Prove, control: Control, emit: Callable[[LabEvent], None]) -> Pro
     return Proved(paths, ready.no_draft, speculates, job.seed, perf_counter() - started)
 
 
-def _compared(pair: ProvedPair, size: int, length: int, turns: int, tasks: int) -> Iterator[Check]:
+def _checks(pair: ProvedPair, size: int, length: int, turns: int, tasks: int) -> Iterator[Check]:
     target, long = pair.target, pair.prompt(" ".join(TASKS))
     text, widest = pair.start(pair.prompt(TASKS[0])), target.max_rows
-    written(pair, text, max(length, widest), ways(pair)[0], alone=True)
+    continue_text(pair, text, max(length, widest), ways(pair)[0], by_ars=True)
     widths, noise = sorted({2, pair.lookahead + 1, 8, widest}), 0.0
-    for check in noise_checks(target, text, widths):
+    for check in check_noise(target, text, widths):
         noise = max(noise, check.figures.get("largest difference", 0.0))
         yield check
     for task in TASKS[:tasks]:
-        yield from texts(pair, f"“{task}”", pair.prompt(task), length, noise)
-    yield restored(pair, long, length // 2, noise)
+        yield from check_texts(pair, f"“{task}”", pair.prompt(task), length, noise)
+    yield check_restored(pair, long, length // 2, noise)
     for question, beginning in TURNS[:turns]:
         prompt = pair.prompt(question, beginning)
-        warp = narrowed(target.logits(prompt)[0], pair.warm)
+        warp = narrow_warp(target.logits(prompt)[0], pair.warm)
         sampler = Sampler(target, pair.sources, prompt, warp)
         for rule in RULES:
             what, chance = f"“{beginning} …” {rule} rule", rule_of(Request((), rule=rule))
-            yield sampled("samples", what, sampler, chance, size, turns * len(RULES))
+            yield check_samples(what, sampler, chance, size, turns * len(RULES))

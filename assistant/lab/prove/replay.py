@@ -22,7 +22,7 @@ from assistant.decoding.loops import autoregressive
 from assistant.decoding.model import Logits, Model
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.draft import Cascade
-from assistant.decoding.warp import warped
+from assistant.decoding.warp import warp_with
 from assistant.engine.batch_check import ERROR, NARROW, WIDE, error_of_wide_batches
 from assistant.engine.control import Control
 from assistant.engine.prompt_cache import PromptCache
@@ -32,16 +32,16 @@ from assistant.lab.prove.pair import (
     DecodedText,
     ProvedPair,
     RecordingModel,
-    decoded,
     emptied,
     imagined_controller,
+    rounds_of,
 )
 from assistant.request import Request, Sampling
 
-APART = 2.0
+MAX_OFF = 2.0
 """The largest difference of rows relative to the measured noise, which may be exceeded."""
-STRAYS = "the target alone, at the same widths, gives other tokens"
-TRACE = "the target alone, at the same widths, has other rows"
+OTHER_TOKENS = "the target alone, at the same widths, gives other tokens"
+OTHER_ROWS = "the target alone, at the same widths, has other rows"
 TOO_FAR = "the rows differ by more than the noise of batches"
 SNAPSHOT_BUDGET = 1 << 32  # bytes; the snapshot is removed after the comparison
 MISREAD = "the engine computes wrong logits in wide batches"
@@ -72,20 +72,20 @@ def ways(pair: ProvedPair) -> tuple[Way, Way, Way]:
     )
 
 
-def written(
-    pair: ProvedPair, text: DecodedText, length: int, way: Way, alone: bool = False
+def continue_text(
+    pair: ProvedPair, text: DecodedText, length: int, way: Way, by_ars: bool = False
 ) -> DecodedText:
-    """Continue a text as a chat does, with all its sources; or by ArS, the target `alone`."""
-    target, warp, tokens = RecordingModel(pair.target), warped(way.sampling), text.tokens
+    """Continue a text as a chat does, with all its sources; or by ArS, the target alone."""
+    target, warp, tokens = RecordingModel(pair.target), warp_with(way.sampling), text.tokens
     drafter = Cascade(*pair.sources)
-    chat = decoded(target, drafter, tokens, length, way.rule, warp, way.control, way.controller)
+    chat = rounds_of(target, drafter, tokens, length, way.rule, warp, way.control, way.controller)
     ars = islice(autoregressive(target, tokens, warp, way.rule), length)
-    for round_ in ars if alone else chat:
+    for round_ in ars if by_ars else chat:
         text.add(round_, target.rows)
     return text
 
 
-def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]]:
+def replay_rows(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]]:
     """Yield the indices and rows of a text, computed again in batches as wide as those of the text.
 
     Rejected proposals are not in them: after the text's own tokens comes a filler. So each row is
@@ -98,16 +98,16 @@ def replayed(pair: ProvedPair, text: DecodedText) -> Iterator[tuple[int, Logits]
         yield from ((start + i, rows[i].copy()) for i in range(used))
 
 
-def compared(
-    pair: ProvedPair, way: Way, name: str, alone: DecodedText, text: DecodedText, noise: float
+def compare_texts(
+    pair: ProvedPair, way: Way, name: str, ars: DecodedText, text: DecodedText, noise: float
 ) -> Check:
     """Check that a text is that of ArS and its rows are the target's own, or explain why not."""
-    warp, rule, largest, count, same, identical = warped(way.sampling), way.rule, 0.0, 0, 0, 0
-    for index, row in replayed(pair, text):
+    warp, rule, largest, count, same, identical = warp_with(way.sampling), way.rule, 0.0, 0, 0, 0
+    for index, row in replay_rows(pair, text):
         count += 1
         same += rule.draw(warp(row, text.tokens[:index]), index) == text.tokens[index]
         identical += np.array_equal(row, text.rows[index])
-        largest = max(largest, gap(row, text.rows[index]))
+        largest = max(largest, largest_difference(row, text.rows[index]))
     figures: dict[str, float] = {
         "tokens": count,
         "proposed": text.proposed,
@@ -115,31 +115,31 @@ def compared(
         "identical rows": identical,
         "largest difference": largest,
     }
-    note = STRAYS if same < count else TRACE if largest > noise else ""
-    indices = range(alone.start, min(len(alone.tokens), len(text.tokens)))
-    parting = next((i for i in indices if alone.tokens[i] != text.tokens[i]), None)
+    note = OTHER_TOKENS if same < count else OTHER_ROWS if largest > noise else ""
+    indices = range(ars.start, min(len(ars.tokens), len(text.tokens)))
+    parting = next((i for i in indices if ars.tokens[i] != text.tokens[i]), None)
     if parting is not None:
-        off = gap(alone.rows[parting], text.rows[parting])
-        figures |= {"parting": parting - alone.start + 1, "off": off}
-        note = note or (TOO_FAR if off > APART * noise else "")
+        off = largest_difference(ars.rows[parting], text.rows[parting])
+        figures |= {"parting": parting - ars.start + 1, "off": off}
+        note = note or (TOO_FAR if off > MAX_OFF * noise else "")
     return Check(way.layer, name, not note, figures, note=note)
 
 
-def texts(
+def check_texts(
     pair: ProvedPair, name: str, prompt: Sequence[int], length: int, noise: float
 ) -> Iterator[Check]:
     """Decode an answer by ArS and by SpS, in each way."""
     for way in ways(pair):
-        alone = written(pair, pair.start(prompt), length, way, alone=True)
-        text = written(pair, pair.start(prompt), length, way)
-        yield compared(pair, way, name, alone, text, noise)
+        ars = continue_text(pair, pair.start(prompt), length, way, by_ars=True)
+        text = continue_text(pair, pair.start(prompt), length, way)
+        yield compare_texts(pair, way, name, ars, text, noise)
 
 
-def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float) -> Check:
+def check_restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float) -> Check:
     """Decode the second half of an answer after the first was restored from a snapshot."""
     name, way = "an answer that was half finished before", ways(pair)[1]._replace(layer="restored")
-    alone = written(pair, pair.start(prompt), length, way, alone=True)
-    text = written(pair, pair.start(prompt), length // 2, way, alone=True)
+    ars = continue_text(pair, pair.start(prompt), length, way, by_ars=True)
+    text = continue_text(pair, pair.start(prompt), length // 2, way, by_ars=True)
     slow: Any = AlwaysSnapshotModel(pair.target)
     with TemporaryDirectory() as folder:
         for is_written in (True, False):
@@ -151,8 +151,8 @@ def restored(pair: ProvedPair, prompt: Sequence[int], length: int, noise: float)
                     pair.target.logits([*reversed(text.tokens)], rows=0)
     if pair.target.cached(text.tokens) < len(text.tokens) - 1:
         return Check("restored", name, None, note="there was no room for a snapshot")
-    written(pair, text, length - length // 2, way)
-    return compared(pair, way, name, alone, text, noise)
+    continue_text(pair, text, length - length // 2, way)
+    return compare_texts(pair, way, name, ars, text, noise)
 
 
 class AlwaysSnapshotModel(RecordingModel):
@@ -161,7 +161,7 @@ class AlwaysSnapshotModel(RecordingModel):
     seconds_per_token = inf
 
 
-def noise_checks(target: Model, text: DecodedText, widths: Sequence[int]) -> Iterator[Check]:
+def check_noise(target: Model, text: DecodedText, widths: Sequence[int]) -> Iterator[Check]:
     """Evaluate decoded tokens again, in batches; and a prompt in one batch and in several."""
     for width in widths:
         emptied(target).logits(text.tokens[: text.start - 1], rows=0)
@@ -172,7 +172,7 @@ def noise_checks(target: Model, text: DecodedText, widths: Sequence[int]) -> Ite
         figures = {
             "rows": len(pairs),
             "other best tokens": sum(int(one.argmax() != row.argmax()) for one, row in pairs),
-            "largest difference": max(gap(*both) for both in pairs),
+            "largest difference": max(largest_difference(*both) for both in pairs),
         }
         error = float(np.mean([_error(*both) for both in pairs]))
         yield _noise_check(f"batches of {width} beside single tokens", error, figures)
@@ -185,7 +185,7 @@ def _noise_check(what: str, error: float, figures: dict[str, float]) -> Check:
     return Check("noise", what, error < ERROR, figures, note="" if error < ERROR else MISREAD)
 
 
-def gap(one: Logits, other: Logits) -> float:
+def largest_difference(one: Logits, other: Logits) -> float:
     """Return the largest difference between two rows; logits infinite in both do not differ."""
     with np.errstate(invalid="ignore"):
         return float(np.nanmax(np.abs(one - other)))

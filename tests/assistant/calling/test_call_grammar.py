@@ -34,7 +34,7 @@ by_every_format = pytest.mark.parametrize("form", [HERMES, NAMED, LISTED, SPACED
 def read(form, text, choice="auto", tools=TOOLS, several=True, asked=None, thought=None):
     """Return how much of a text may be an answer, and whether that is whole."""
     request = asking(*tools, choice=choice, parallel_calls=several, constraint=asked)
-    return fits(WORDS, form, request, text, thought=thought, thinks=thought is not None)
+    return fits(WORDS, form, request, text, thought_markers=thought, thinks=thought is not None)
 
 
 WHOLE, BEGUN, WRONG = (True, True), (True, False), (False, False)
@@ -107,10 +107,10 @@ def test_calls_of_some_models_may_be_bare_json():
 def test_the_tokens_of_a_call_that_must_follow_are_proposed_up_to_a_control_token():
     trigger, between = (WORDS.controls[name] for name in ("[TOOL_CALLS]", "[ARGS]"))
     mask, _ = calls(WORDS, NAMED, asking(TOOLS[0]))
-    assert (mask.only([]), list(mask.likely([]))) == (trigger, [])
+    assert (mask.only_token([]), list(mask.fixed_text_tokens([]))) == (trigger, [])
     name = WORDS.tokens("get_weather")
-    assert list(mask.likely([trigger])) == name
-    assert mask.only([trigger, *name]) == between
+    assert list(mask.fixed_text_tokens([trigger])) == name
+    assert mask.only_token([trigger, *name]) == between
 
 
 def element(name, text):

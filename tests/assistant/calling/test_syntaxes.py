@@ -96,8 +96,8 @@ def test_a_text_that_is_too_complex_ends_an_answer_and_none_after_it(monkeypatch
     with pytest.raises(UsageError, match="too complex"):
         go_on(mask, tokens, rng)
     call = words.tokens(wrote(XML, ("find", spelt_text(XML, "aaa"))))
-    assert calls(words, XML, request)[0].fitting([], call) == len(call)
-    assert before.fitting([], call) < len(call)  # the law is no luck
+    assert calls(words, XML, request)[0].count_allowed([], call) == len(call)
+    assert before.count_allowed([], call) < len(call)  # the law is no luck
 
 
 def test_a_tool_that_makes_no_rules_does_not_keep_others_from_being_called():
@@ -259,8 +259,8 @@ def test_no_text_that_spells_the_end_of_a_string_stands_in_one():
     words = KINDS[1]
     mask, _ = calls(words, GEMMA, finding(properties({"a": TEXT})))
     begun = words.tokens('<|tool_call>call:find{a:<|"|>x')
-    assert mask.fitting([], [*begun, *words.tokenize('<|"|')]) == len(begun) + 4
-    assert mask.fitting([], [*begun, *words.tokenize('<|"|>')]) == len(begun) + 4
+    assert mask.count_allowed([], [*begun, *words.tokenize('<|"|')]) == len(begun) + 4
+    assert mask.count_allowed([], [*begun, *words.tokenize('<|"|>')]) == len(begun) + 4
 
 
 KEYS = st.text("abAB_é1", min_size=1, max_size=3)

@@ -52,7 +52,7 @@ def fits(words, form, request, text, **thought):
     """Say whether a text may begin an answer, and whether it may be one."""
     tokens, answer = words.tokens(text), []
     mask, _ = words.forms.call_mask(form, request, answer, lambda context: 0, **thought)
-    begins = mask.fitting([], tokens) == len(tokens)
+    begins = mask.count_allowed([], tokens) == len(tokens)
     answer += tokens
     return begins, begins and mask.is_complete
 

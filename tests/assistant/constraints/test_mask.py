@@ -9,7 +9,7 @@ import pytest
 from assistant.constraints.grammar import matcher_of, tokenizer_of
 from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.mask import constrained
-from assistant.decoding.warp import warped
+from assistant.decoding.warp import warp_with
 from assistant.request import Constraint, Sampling
 from models.errors import UsageError
 from tests.assistant.constraints.word_vocabulary import WordVocabulary
@@ -62,21 +62,21 @@ def test_after_what_the_form_forbids_everything_is_allowed_and_after_the_end_onl
     mask = mask_of(Constraint("regex", "abc"))
     assert len(allowed(mask, [C], WORDS.size)) == WORDS.size
     assert allowed(mask, [ABC, WORDS.stop], WORDS.size) == {WORDS.stop}
-    assert mask.fitting([C], [A]) == 0
-    assert mask.only([C]) is None
+    assert mask.count_allowed([C], [A]) == 0
+    assert mask.only_token([C]) is None
 
 
 def test_of_a_run_as_much_fits_as_the_form_allows_and_never_the_end():
     mask = mask_of(Constraint("regex", "(ab)*"))
-    assert mask.fitting([], [AB, A, B, C]) == 3
-    assert mask.fitting([], [AB, WORDS.stop]) == 1
-    assert mask.fitting([AB], [B]) == 0
+    assert mask.count_allowed([], [AB, A, B, C]) == 3
+    assert mask.count_allowed([], [AB, WORDS.stop]) == 1
+    assert mask.count_allowed([AB], [B]) == 0
 
 
 def test_the_end_is_never_proposed_though_nothing_else_may_follow():
     mask = mask_of(Constraint("regex", "abc"))
-    assert mask.only([ABC]) is None
-    assert not mask.likely([ABC])
+    assert mask.only_token([ABC]) is None
+    assert not mask.fixed_text_tokens([ABC])
 
 
 def test_a_token_that_ends_answers_is_never_text_of_a_form():
@@ -84,17 +84,17 @@ def test_a_token_that_ends_answers_is_never_text_of_a_form():
     words.pieces[words.stop] = b"b"
     mask = mask_of(Constraint("regex", "a[bx]"), words)
     assert words.stop not in allowed(mask, [A], words.size)
-    assert mask.fitting([A], [words.stop]) == 0
+    assert mask.count_allowed([A], [words.stop]) == 0
 
 
 def test_a_form_may_begin_after_some_tokens_have_come():
     mask = mask_of(Constraint("regex", "ab"), prompt=[C, A], start=after_ca)
     for thinking in ([C, A], [C, A, B], [C, A, C], [C, A, C, C]):
         assert len(allowed(mask, thinking, WORDS.size)) == WORDS.size
-        assert mask.only(thinking) is None
-        assert mask.fitting(thinking, [A, B]) == 2
+        assert mask.only_token(thinking) is None
+        assert mask.count_allowed(thinking, [A, B]) == 2
     begun = [C, A, C, B, C, A]
-    assert mask.only(begun) == AB  # the way in which the vocabulary spells it
+    assert mask.only_token(begun) == AB  # the way in which the vocabulary spells it
     assert allowed(mask, [*begun, AB], WORDS.size) == {WORDS.stop}
 
 
@@ -112,7 +112,7 @@ def test_a_draft_is_masked_where_its_own_logits_stand_and_may_lack_all_that_is_a
 
 def test_a_form_that_leaves_no_token_the_model_could_say_is_told():
     mask = mask_of(Constraint("regex", "a[bc]"))
-    logits, rows = np.zeros(WORDS.size, np.float32), constrained(warped(Sampling()), mask)
+    logits, rows = np.zeros(WORDS.size, np.float32), constrained(warp_with(Sampling()), mask)
     assert len(rows(logits, []).ids) > 0
     logits[[A, AB]] = -np.inf
     assert rows(logits, []).ids.tolist() == [WORDS.size]
@@ -135,11 +135,11 @@ def test_allowed_tokens_depend_on_the_tokens_so_far_alone(real_vocab, real_token
             if tokens and rng.random() < 0.3:
                 del tokens[-rng.randint(1, len(tokens)) :]
             if rng.random() < 0.5:
-                mask.likely(tokens)
+                mask.fixed_text_tokens(tokens)
             may = allowed(mask, tokens, n_vocab)
             assert may == allowed(mask_of(form, vocab, tokenizer), tokens, n_vocab)
             ahead = [rng.choice(sorted(may)) for _ in range(2)]
-            assert mask.fitting(tokens, ahead[:1]) == (ahead[0] not in vocab.stop_tokens)
+            assert mask.count_allowed(tokens, ahead[:1]) == (ahead[0] not in vocab.stop_tokens)
             allowed(mask, [*tokens, *ahead], n_vocab)
             if not may - vocab.stop_tokens:
                 break
@@ -154,7 +154,7 @@ def test_each_real_vocabulary_spells_what_forms_ask_for(real_vocab, real_tokeniz
     assert b"".join(map(real_vocab.piece, tokenizer.tokenize_str(text))) == text.encode()
     mask = mask_of(Constraint("schema", '{"const": {"name": "Zoë"}}'), real_vocab, tokenizer)
     chosen: list[int] = []
-    while more := mask.likely(chosen):
+    while more := mask.fixed_text_tokens(chosen):
         chosen += more
     assert json.loads(b"".join(map(real_vocab.piece, chosen))) == {"name": "Zoë"}
 

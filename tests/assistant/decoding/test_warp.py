@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from assistant.decoding.row import EMPTY, Row, highest, one_hot
+from assistant.decoding.row import EMPTY, Row, one_hot, top_indices
 from assistant.decoding.warp import EDGES, margin, warp
 from assistant.request import Sampling
 
@@ -87,7 +87,7 @@ def test_the_highest_logits_are_found_wherever_they_are():
         if rng.random() < 0.3:  # all in one place
             logits[: min(size, 2 * k)] += 9_000
         best = np.sort(np.argsort(-logits, kind="stable")[:k])
-        assert highest(logits, k).tolist() == best.tolist()
+        assert top_indices(logits, k).tolist() == best.tolist()
 
 
 def test_tokens_of_tiny_probability_count_for_the_nucleus():

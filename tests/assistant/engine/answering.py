@@ -27,7 +27,7 @@ def assistant_with(model, small=None, *sources) -> Assistant:
     """Return an assistant with models that are open, and the draft after its other sources."""
     known = [*sources] or [SuffixSource()]
     if small:
-        known.append(ModelSource(small, VocabularyMapping.by_number(model.n_vocab, small.n_vocab)))
+        known.append(ModelSource(small, VocabularyMapping.identity(model.n_vocab, small.n_vocab)))
     return Assistant(model, model.weights.vocab, known)
 
 

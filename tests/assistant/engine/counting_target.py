@@ -9,7 +9,7 @@ from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.model import Logits, Model
 from assistant.decoding.sources.draft import Run
 from assistant.decoding.sources.suffix import SuffixSource
-from assistant.decoding.warp import warped
+from assistant.decoding.warp import warp_with
 from assistant.engine.control import Control
 from assistant.request import Mode, Sampling
 
@@ -43,4 +43,4 @@ class CountingTarget(Model):
         return following[tokens[-rows:]]
 
 
-greedy = warped(Sampling(0))
+greedy = warp_with(Sampling(0))

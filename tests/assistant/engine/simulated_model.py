@@ -9,7 +9,7 @@ import numpy as np
 
 from assistant.decoding.model import Model
 from assistant.engine.profile import Profile
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.errors import Cancelled
 
 
@@ -39,7 +39,7 @@ class SimulatedModel(Model):
         return self.now
 
     def cached(self, tokens: Sequence[int]) -> int:
-        return common_prefix(self.cached_tokens, tokens)
+        return common_prefix_length(self.cached_tokens, tokens)
 
     def logits(self, tokens: Sequence[int], rows: int = 1) -> Any:
         assert rows <= min(self.max_rows, len(tokens))

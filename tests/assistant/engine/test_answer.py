@@ -14,8 +14,8 @@ from assistant.decoding.loops import Rejected, Round, Sampled
 from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Proposal
 from assistant.engine.answer import AnswerBuilder
-from assistant.engine.figures import Figures
 from assistant.engine.rounds import prefill
+from assistant.engine.stats_builder import StatsBuilder
 from assistant.events import Alternative, Finished, Origin, Prefilled, Stats, Stop, Tally
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.thoughts import AnswerBeginning, PartPosition, find_markers
@@ -43,8 +43,8 @@ OTHER = 1000  # a token that every row holds as well
 def answer(text=None, **settings) -> AnswerBuilder:
     request = Request((Message("user", "?"),), **settings)
     plain = AnswerText(AnswerBeginning(TEXT), stops=request.stop_strings)
-    figures = Figures(Stats(request.mode), IDLE, None, perf_counter, 0.0)
-    return AnswerBuilder(request, VOCAB, figures, text or plain)
+    stats_builder = StatsBuilder(Stats(request.mode), IDLE, None, perf_counter, 0.0)
+    return AnswerBuilder(request, VOCAB, stats_builder, text or plain)
 
 
 def row(token: int) -> Row:
@@ -203,10 +203,10 @@ def test_an_answer_ends_by_a_stop_token_at_the_limit_too_and_if_by_nothing_was_c
 def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_between_rounds():
     draft: Any = SimpleNamespace(busy_s=0.0)
     clock = SimpleNamespace(time=0.0)
-    figures = Figures(Stats("sps"), IDLE, draft, lambda: clock.time, clock.time)
+    stats_builder = StatsBuilder(Stats("sps"), IDLE, draft, lambda: clock.time, clock.time)
     text = AnswerText(AnswerBeginning(TEXT))
-    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, figures, text)
-    figures.start_decoding()
+    begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, stats_builder, text)
+    stats_builder.start_decoding()
 
     def round_(sampled, at_s, drafting_s=0.0):
         clock.time, draft.busy_s = at_s, draft.busy_s + drafting_s

@@ -70,7 +70,7 @@ def setup(tiny_target, tmp_path, monkeypatch):
     """A setup that ik_llama.cpp is chosen for, whatever this process has loaded."""
     setup = EngineArgs(tiny_target, n_ctx=512, threads=1, cache=tmp_path, measure=False)
     monkeypatch.setattr("assistant.engine.load.loaded", SimpleNamespace(use=lambda name: None))
-    assert engine_choice.choose(setup).engine == "ik"
+    assert engine_choice.choose_engine(setup).engine == "ik"
     return setup
 
 
@@ -82,8 +82,8 @@ def test_a_file_that_ik_misreads_is_run_by_llama_cpp(setup, misread, engine):
     if engine == "auto":
         with pytest.raises(OtherEngine, match=r"misreads prompts of target\.gguf"), loaded(setup):
             pass
-        assert engine_choice.choose(setup).engine == "llama"
-        assert "misreads" in engine_choice.choose(setup).reason
+        assert engine_choice.choose_engine(setup).engine == "llama"
+        assert "misreads" in engine_choice.choose_engine(setup).reason
     else:
         with loaded(setup) as (assistant, _):
             assert assistant.target.max_rows == NARROW
@@ -98,6 +98,6 @@ def test_a_file_that_ik_cannot_load_is_run_by_llama_cpp(setup, monkeypatch, engi
     error = OtherEngine if engine == "auto" else EngineRefused
     with pytest.raises(error, match="too new"), loaded(setup):
         pass
-    chosen = engine_choice.choose(setup)
+    chosen = engine_choice.choose_engine(setup)
     known = EngineChoice("llama", "It is too new.")
     assert chosen == (known if engine == "auto" else EngineChoice("ik", "You chose it."))

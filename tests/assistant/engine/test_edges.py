@@ -19,7 +19,7 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.decoding.sources.draft import Cascade
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
-from assistant.decoding.warp import warped
+from assistant.decoding.warp import warp_with
 from assistant.engine.control import Control
 from assistant.engine.reply import Assistant
 from assistant.engine.rounds import PlannedRound, Rounds
@@ -238,7 +238,7 @@ def test_acceptance_is_the_overlap_at_every_temperature(pair, names, seeded, tem
 
     How far a sum of N outcomes is from that of their chances: Azuma and Hoeffding.
     """
-    assistant, heated = pair("target", "like"), warped(Sampling(HEAT * temperature, 0, 1))
+    assistant, heated = pair("target", "like"), warp_with(Sampling(HEAT * temperature, 0, 1))
     text = assistant.chat.encode([Message("user", REPEATED)])
     rule = CoupledRule(5) if seeded else TokenRule(np.random.default_rng())
     sources = Cascade(*(assistant.sources[name] for name in names))

@@ -10,7 +10,7 @@ import pytest
 
 from assistant.engine import prompt_cache
 from assistant.engine.engine import HANDLERS, Engine
-from assistant.engine.profile import newest
+from assistant.engine.profile import profile_of
 from assistant.events import Failed, Finished, Prepared, Ready
 from models.errors import NO_MEMORY
 from models.files.snapshots import folder
@@ -27,7 +27,7 @@ def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(
     saved: list[bool] = []
 
     def is_saved() -> bool:
-        return bool(newest(cached.draft, "draft", tmp_path).acceptance)
+        return bool(profile_of(cached.draft, "draft", tmp_path).acceptance)
 
     with running() as (engine, received):
         engine._handle = lambda event: (saved.append(is_saved()), received.emit(event))
@@ -36,7 +36,7 @@ def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(
             received.end()
     assert saved[-1]
     assert not saved[0]
-    assert newest(cached.draft, "draft", tmp_path).acceptance["model"]
+    assert profile_of(cached.draft, "draft", tmp_path).acceptance["model"]
 
 
 def test_a_target_that_cannot_roll_back_answers_by_ars_and_says_why(setup, monkeypatch):

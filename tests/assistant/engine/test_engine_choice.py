@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from gguf import GGMLQuantizationType
 
-from assistant.engine.engine_choice import choose
+from assistant.engine.engine_choice import choose_engine
 from assistant.events import Decoded, Failed, Finished, LaneEvent, RaceOver, RaceReady, Ready, Stop
 from assistant.request import EngineArgs, Lane, Message, Race, Request, Sampling
 from models import engines
@@ -26,7 +26,7 @@ def setup(tiny_target: Path, tmp_path: Path) -> EngineArgs:
 
 @needs_both
 def test_ik_llama_cpp_runs_what_it_can_and_llama_cpp_what_it_cannot(setup, tmp_path):
-    assert choose(setup).engine == "ik"
+    assert choose_engine(setup).engine == "ik"
     made = {
         "recurrent": tiny.write(tmp_path / "recurrent.gguf", "mamba"),
         "hybrid": tiny.write(tmp_path / "recurrent.gguf", "lfm2"),
@@ -34,21 +34,21 @@ def test_ik_llama_cpp_runs_what_it_can_and_llama_cpp_what_it_cannot(setup, tmp_p
         "at most 31 tokens": tiny.write(tmp_path / "q.gguf", weights=GGMLQuantizationType.Q5_1),
     }
     for reason, path in made.items():
-        choice = choose(replace(setup, target=path))
+        choice = choose_engine(replace(setup, target=path))
         assert choice.engine == "llama"
         assert reason in choice.reason
 
 
 @needs_both
 def test_the_engine_that_is_named_or_that_alone_can_run_a_file_is_chosen(setup, monkeypatch):
-    assert choose(replace(setup, engine="llama")).engine == "llama"
-    assert choose(replace(setup, gpu_layers=1)).engine == "llama"
+    assert choose_engine(replace(setup, engine="llama")).engine == "llama"
+    assert choose_engine(replace(setup, gpu_layers=1)).engine == "llama"
     monkeypatch.setattr(engines, "llama_uses_gpu", lambda: True)
-    assert choose(setup).engine == "llama"
-    assert choose(replace(setup, gpu_layers=0)).engine == "ik"
+    assert choose_engine(setup).engine == "llama"
+    assert choose_engine(replace(setup, gpu_layers=0)).engine == "ik"
     monkeypatch.setattr(engines, "installed", lambda: ["ik"])
-    assert choose(setup).engine == "ik"
-    assert choose(replace(setup, gpu_layers=1)).engine == "llama"
+    assert choose_engine(setup).engine == "ik"
+    assert choose_engine(replace(setup, gpu_layers=1)).engine == "llama"
 
 
 @pytest.mark.parametrize("backend", ["cuda", "metal", "vulkan", "hip", "sycl"])
@@ -72,7 +72,7 @@ def test_a_file_that_is_too_new_for_one_engine_is_run_by_the_other(setup, tmp_pa
     with running() as (engine, received):
         engine.submit(replace(setup, target=target))
         assert received.until(Ready).engine == "llama"
-        assert "unknown pre-tokenizer" in choose(replace(setup, target=target)).reason
+        assert "unknown pre-tokenizer" in choose_engine(replace(setup, target=target)).reason
         engine.submit(replace(setup, target=target, engine="ik"))
         assert "unknown pre-tokenizer" in received.until(Failed).message
 

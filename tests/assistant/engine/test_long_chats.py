@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 from assistant.events import Prepared
-from assistant.prompt.context import SLICE, count, drop_oversized, fit
+from assistant.prompt.context import SLICE, count_tokens, drop_oversized, fit
 from assistant.request import Message, Request, Sampling
 from models.errors import Cancelled, ContextFull
 from tests.assistant.engine.answering import answer, spoken
@@ -99,6 +99,6 @@ def test_a_count_is_exact_up_to_what_matters_and_about_right_beyond():
         return text.split()
 
     text = "one two " * 9999
-    assert count(text, tokenize, 10**9) == 2 * 9999
-    assert count(text, tokenize, 100) == pytest.approx(2 * 9999, rel=0.01)
-    assert count("", tokenize, 0) == 0
+    assert count_tokens(text, tokenize, 10**9) == 2 * 9999
+    assert count_tokens(text, tokenize, 100) == pytest.approx(2 * 9999, rel=0.01)
+    assert count_tokens("", tokenize, 0) == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assistant.engine.model_profile import LIMIT, ModelProfile
-from assistant.engine.profile import MEASURING_S, SETTLED, SHALLOW, Evaluation, Profile, varied
+from assistant.engine.profile import MEASURING_S, SETTLED, SHALLOW, Evaluation, Profile, probe_text
 from models.errors import Cancelled
 from tests.assistant.engine.simulated_model import SimulatedModel
 
@@ -213,9 +213,9 @@ def test_a_small_context_is_never_exceeded(n_ctx):
 
 
 def test_neighbouring_tokens_differ_as_a_mixture_of_experts_would_notice():
-    tokens = varied(64, 151_936)
+    tokens = probe_text(64, 151_936)
     assert len(set(tokens)) == 64
-    assert max(varied(1000, 7)) == 6
+    assert max(probe_text(1000, 7)) == 6
 
 
 @pytest.mark.parametrize("what", ["measure", "refine"])

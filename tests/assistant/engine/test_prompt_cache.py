@@ -8,7 +8,7 @@ import pytest
 
 from assistant.engine.prompt_cache import MIN_TOKENS_SAVED, PromptCache
 from assistant.request import EngineArgs
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.files.snapshots import discard
 from models.native.engine import EngineLibrary
 from models.native.model import NativeModel
@@ -154,7 +154,7 @@ def test_a_private_conversation_between_stored_ones_is_never_saved_and_reads_no_
     answer(model, prompt_cache, [*CHAT, *ANSWER, *OTHER[:200]])
     prompt_cache.save()
     cached_tokens = [found.tokens for found in prompt_cache._snapshots.find()]
-    assert all(common_prefix(tokens, private) <= len(CHAT) for tokens in cached_tokens)
+    assert all(common_prefix_length(tokens, private) <= len(CHAT) for tokens in cached_tokens)
 
 
 def test_a_deletion_leaves_nothing_of_what_was_computed_before_it(start, places):

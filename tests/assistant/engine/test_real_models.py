@@ -6,7 +6,7 @@ from assistant.decoding.sources.draft import Run, Source
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.lab.prove.pair import ProvedPair
-from assistant.lab.prove.replay import noise_checks, texts, ways, written
+from assistant.lab.prove.replay import check_noise, check_texts, continue_text, ways
 from assistant.request import Sampling
 from tests.assistant.engine.answering import assistant_with
 from tests.patience import ALL
@@ -36,12 +36,12 @@ class Echo(Source):
 def checked(pair: ProvedPair, prompt: str, length: int, widths: tuple[int, ...]) -> float:
     """Check a pair's answers in each way; return the share of proposals that were accepted."""
     tokens = pair.prompt(prompt)
-    text = written(pair, pair.start(tokens), max(length, *widths), ways(pair)[0], alone=True)
-    noise = [*noise_checks(pair.target, text, widths)]
+    text = continue_text(pair, pair.start(tokens), max(length, *widths), ways(pair)[0], by_ars=True)
+    noise = [*check_noise(pair.target, text, widths)]
     largest = max(check.figures.get("largest difference", 0.0) for check in noise)
     if not any(isinstance(source, ModelSource) for source in pair.sources):
         pair.sources.insert(0, Echo(text.tokens))
-    checks = [*texts(pair, prompt, tokens, length, largest)]
+    checks = [*check_texts(pair, prompt, tokens, length, largest)]
     assert all(check.holds for check in [*noise, *checks]), checks
     accepted, proposed = (
         sum(check.figures[key] for check in checks) for key in ("accepted", "proposed")

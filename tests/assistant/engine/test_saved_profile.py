@@ -13,7 +13,7 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.loops import Round, Sampled
 from assistant.decoding.sources.draft import Run
 from assistant.engine.model_profile import FURTHEST
-from assistant.engine.profile import PROFILES, Profile, newest
+from assistant.engine.profile import PROFILES, Profile, profile_of
 from assistant.events import Origin
 from models.errors import Cancelled
 from models.files import disk
@@ -156,16 +156,16 @@ def test_the_speeds_of_a_prefill_and_of_the_last_answer_are_saved(pair, tmp_path
     target = model(measured(pair[0]).conditions)
     profile = prepared(target, None, tmp_path, clock=target.clock)
     profile.save()
-    assert newest(pair[0], "verify", tmp_path).prompt_token_s == 0
+    assert profile_of(pair[0], "verify", tmp_path).prompt_token_s == 0
     for target.seconds_per_token in (0.02, 0.01):
         profile.save()
-        assert newest(pair[0], "verify", tmp_path).prompt_token_s == target.seconds_per_token
-    assert newest(pair[1], "verify", tmp_path).prompt_token_s == 0
+        assert profile_of(pair[0], "verify", tmp_path).prompt_token_s == target.seconds_per_token
+    assert profile_of(pair[1], "verify", tmp_path).prompt_token_s == 0
     for seconds in (5.0, 3.0):
         for _ in range(9):
             profile.costs.verify.observe(1, seconds)
         profile.save()
-        assert newest(pair[0], "verify", tmp_path).token_s == pytest.approx(seconds)
+        assert profile_of(pair[0], "verify", tmp_path).token_s == pytest.approx(seconds)
 
 
 def measured(path: Path, settings: str = "threads=2") -> Any:
@@ -191,7 +191,7 @@ def measure(pair, folder, verify: dict[int, float], step: float, **more: str) ->
 
 def seconds(path, role, folder) -> dict[int, float] | None:
     """Return what was measured last of a file; None: nothing."""
-    profile = newest(path, role, folder)
+    profile = profile_of(path, role, folder)
     return profile.seconds if profile.plain_s else None
 
 

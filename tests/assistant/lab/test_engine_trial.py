@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from gguf import GGMLQuantizationType
 
-from assistant.engine.engine_choice import ANSWER, EngineFigures, choose
+from assistant.engine.engine_choice import ANSWER, EngineFigures, choose_engine
 from assistant.lab import engine_trial
 from assistant.lab.engine_trial import compare, fastest
 from assistant.request import EngineArgs
@@ -65,10 +65,10 @@ def test_the_measured_engine_is_chosen_until_the_file_changes(setup, tmp_path, m
     tried = []
     assert compare(setup, tmp_path, CancelFlag(), tried.append).engine == "llama"
     assert tried == ["llama", "ik"]
-    assert choose(setup).engine == "llama"
-    assert "1.49 times" in choose(setup).reason
+    assert choose_engine(setup).engine == "llama"
+    assert "1.49 times" in choose_engine(setup).reason
     setup.target.touch()
-    assert choose(setup).engine == "ik"
+    assert choose_engine(setup).engine == "ik"
 
 
 @needs_both

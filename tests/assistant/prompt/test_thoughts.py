@@ -25,7 +25,7 @@ from tests.assistant.prompt.prompts import token
 THINK = find_markers("</think>", lambda text: False)
 HARMONY, GEMMA = FAMILIES[:2]
 FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
-START, OPENED = PartPosition(), PartPosition("thought", fresh=True)
+START, OPENED = PartPosition(), PartPosition("thought", is_after_marker=True)
 
 
 def answer_text(markers, at=START, words=(), begun=()):
@@ -156,7 +156,7 @@ def test_a_thought_beyond_its_budget_ends_with_the_marker_in_any_answer(markers,
         answer.append(token)
     assert len(answer) <= len(begun) + len(closing)
     state = holds.state(answer)
-    assert state.at.state != "thought" or state.thought < budget
+    assert state.position.state != "thought" or state.thought < budget
     assert len(answer) == len(begun) or tuple(answer[-len(closing) :]) == closing
 
 
@@ -191,7 +191,7 @@ def test_a_thought_ends_where_a_token_completes_its_marker_however_it_is_cut(fam
     shown, known = answer_text(family, OPENED, words), []
     for i in answer:
         known += shown.add(token(shown.complete(i)))
-        assert shown.thinks == (i + 1 < begins)
+        assert shown.is_thinking == (i + 1 < begins)
     assert text_in(known, "thought") == "Hm\ufffd"
     assert text_in(known + shown.flush()) == rest.decode()
 
@@ -252,7 +252,7 @@ def test_the_switch_is_the_template_s(template):
     ids, request = prompt(switched, thinking="off")
     assert text(switched, ids).endswith("<think>\n\n</think>\n\n")
     thoughts = thoughts_of(switched, request, ids)
-    assert thoughts.state(ids).at.state == "answer"
+    assert thoughts.state(ids).position.state == "answer"
     assert thoughts.budget is None
 
 
@@ -260,7 +260,7 @@ def test_without_a_switch_a_thought_that_is_not_wanted_is_ended_before_it_begins
     opened = chat(R1)
     ids, request = prompt(opened, thinking="off")
     thoughts, answer = thoughts_of(opened, request, ids), []
-    assert thoughts.state(ids).at.state == "thought"
+    assert thoughts.state(ids).position.state == "thought"
     while (token := thoughts.forced([*ids, *answer])) is not None:
         answer.append(token)
     assert text(opened, answer) == "</think>"
@@ -314,13 +314,13 @@ def test_a_continued_answer_begins_where_it_stopped(template):
             again, request = prompt(goes_on, ASKED, cut, **wish)
             thoughts = thoughts_of(goes_on, request, again)
             assert again == tokens_
-            assert thoughts.state(again).at.state == "thought"
+            assert thoughts.state(again).position.state == "thought"
             assert thoughts.forced(again) == ord("<")  # what it thought before counts
     for thought in ("Hm.", ""):
         tokens_, request = prompt(goes_on, ASKED, Message("assistant", "Yes", (), thought))
         closed = bool(thought) or template is R1
         assert text(goes_on, tokens_).endswith(f"{thought}</think>\n\nYes" if closed else "\nYes")
-        assert thoughts_of(goes_on, request, tokens_).state(tokens_).at.state == "answer"
+        assert thoughts_of(goes_on, request, tokens_).state(tokens_).position.state == "answer"
 
 
 def test_markers_that_are_control_tokens_are_read_by_name():

@@ -20,7 +20,7 @@ from assistant.request import Request
 from assistant.serve.completion_objects import Completion
 from assistant.serve.completion_schema import parse
 from assistant.serve.exchange import Exchange, Waiting
-from assistant.serve.exchange import stream as streamed
+from assistant.serve.exchange import as_stream as streamed
 from tests.assistant.serve.conftest import Running, finished, serving
 
 HELLO = [{"role": "user", "content": "Hello"}]

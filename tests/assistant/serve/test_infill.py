@@ -22,7 +22,7 @@ from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
 from assistant.serve.recent_answers import LastSuggestion
 from assistant.serve.text_completion import from_text
-from models.base import common_prefix
+from models.base import common_prefix_length
 from models.native.vocab import GAP_MARKS, Vocab
 from tests import tiny
 from tests.assistant.engine.answering import loaded
@@ -138,7 +138,7 @@ def test_a_typed_key_recomputes_little_of_a_long_suffix(vocab: Vocab) -> None:
     (older, _), (newer, context) = (
         prompts.prompt(before, Infill(after), 2000, "") for before in ("a = b", "a = bc")
     )
-    assert len(newer) - common_prefix(older, newer) <= 28
+    assert len(newer) - common_prefix_length(older, newer) <= 28
     assert after in b"".join(map(vocab.piece, context)).decode()  # all of it can be copied
 
 
@@ -173,7 +173,7 @@ def test_a_suffix_is_cut_to_half_a_second_of_prefill(
 ) -> None:
     path = tiny.write(tmp_path / "alone.gguf", controls=(*tiny.CONTROLS, *MARKS[:3]))
     known = ModelProfile(prompt_token_s=token_s)
-    monkeypatch.setattr("assistant.engine.loader.newest", lambda *_: known)
+    monkeypatch.setattr("assistant.engine.loader.profile_of", lambda *_: known)
     after = "".join(f"line {number}\n" for number in range(200))
     request = Request((Message("user", "a = "),), infill=Infill(after))
     with loaded(EngineArgs(path, None, 4096, threads=1, measure=False)) as (assistant, _):

@@ -156,7 +156,7 @@ def test_the_answer_is_prefilled_while_a_client_runs_a_tool(
     wanted = {"tool_choice": "required" if calls else "none", "max_tokens": 200 if calls else 20}
     message = ask(calling, parallel_tool_calls=False, **wanted).choices[0].message
     calling.until(lambda: len(calling.engine.read) == before + 1)
-    calling.until(lambda: calling.engine.read[-1]._read)  # to its end: others wait for it
+    calling.until(lambda: calling.engine.read[-1]._is_exhausted)  # to its end: others wait for it
     *_, answer, following = calling.engine.read[-1].job.request.messages
     assert (answer.role, answer.content) == ("assistant", message.content or "")
     assert following.role == ("tool" if calls else "user")

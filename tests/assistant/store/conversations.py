@@ -56,7 +56,7 @@ def fill(store: Store, count: int, text: str) -> int:
     rows = ((conversation, n or None, text.replace("{}", str(n))) for n in range(count))
     insert = """INSERT INTO message (conversation, parent, role, created, state, model, content)
         VALUES (?, ?, 'user', 0, 'complete', '', ?)"""
-    with store._database.alone() as sql, transaction(sql):
+    with store._database.connection() as sql, transaction(sql):
         sql.executemany(insert, rows)
         sql.execute("UPDATE conversation SET leaf = ?", (count,))
     return conversation

@@ -87,7 +87,7 @@ def test_a_message_follows_only_one_of_its_own_conversation_and_what_is_missing_
 
 def test_a_damaged_trace_leaves_its_answer_readable(store):
     conversation, records = talk(store, "Hi")
-    with store._database.alone() as sql:
+    with store._database.connection() as sql:
         sql.execute("UPDATE trace SET packed = x'00'")
     with pytest.raises(StorageError, match="damaged"):
         store.trace(records[1].id)

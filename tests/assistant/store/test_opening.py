@@ -93,7 +93,7 @@ def test_a_damaged_search_index_is_rebuilt_and_costs_no_message(filled, damage):
 
 
 def test_a_length_that_no_memory_has_room_for_is_a_damage(store):
-    with pytest.raises(StorageError, match="start one again"), store._database.alone():
+    with pytest.raises(StorageError, match="start one again"), store._database.connection():
         raise MemoryError
 
 
@@ -282,7 +282,7 @@ def test_a_full_disk_leaves_no_half_made_store(path, full):
 
 def test_the_database_syncs_every_write_and_overwrites_deleted_rows(store):
     settings = {"journal_mode": "truncate", "synchronous": 2, "fullfsync": 1, "secure_delete": 1}
-    with store._database.alone() as sql:
+    with store._database.connection() as sql:
         for name, value in {**settings, "foreign_keys": 1}.items():
             assert sql.execute(f"PRAGMA {name}").fetchone()[0] == value, name
 

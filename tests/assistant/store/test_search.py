@@ -83,7 +83,7 @@ def test_texts_that_the_index_finds_are_not_searched_once_more_for_a_word_within
         searched.append(text)
         return "iphone" in text
 
-    with store._database.alone() as sql:
+    with store._database.connection() as sql:
         sql.create_function("glob", 2, matches)
     assert [each.id for each in store.summaries("iphone")] == [2, 1]
     assert searched

@@ -7,7 +7,7 @@ import pytest
 
 from models.errors import Cancelled, ModelError
 from models.files import checksum
-from models.files.checksum import check, ready
+from models.files.checksum import check, verified_path
 from models.files.locate import identify
 from models.files.places import cache_dir
 from tests.models.files.conftest import enter, toy
@@ -48,24 +48,24 @@ def test_a_whole_file_is_read_until_somebody_asks_to_stop(tmp_path, data):
 
 def test_a_file_is_verified_before_first_use_then_remembered_until_it_is_touched(mine, monkeypatch):
     reading = counted(monkeypatch)
-    assert [ready("toy"), ready("toy")] == [mine, mine]
+    assert [verified_path("toy"), verified_path("toy")] == [mine, mine]
     assert reading.call_count == 1
     os.utime(mine, ns=(0, 0))
-    assert [ready("toy"), ready("toy")] == [mine, mine]
+    assert [verified_path("toy"), verified_path("toy")] == [mine, mine]
     assert reading.call_count == 2
     shutil.copy2(mine, mine.with_name("other")).replace(mine)  # of the same time
-    assert [ready("toy"), ready("toy")] == [mine, mine]
+    assert [verified_path("toy"), verified_path("toy")] == [mine, mine]
     assert reading.call_count == 3
 
 
 def test_any_blob_named_by_its_sha256_is_verified_but_none_given_by_its_path_is_removed(data):
     link = hub_file("some/one", "0" * 40, "x.gguf", data, "e" * 64)
     with pytest.raises(ModelError, match="replace it"):
-        ready(str(link))
+        verified_path(str(link))
     assert link.exists()
     blob = link.resolve()
     with pytest.raises(ModelError, match="It was removed"):
-        ready("some/one:x.gguf")
+        verified_path("some/one:x.gguf")
     assert not blob.exists()
     assert not link.is_symlink()
 
@@ -75,7 +75,7 @@ def test_a_link_to_a_file_of_the_user_is_removed_and_never_the_file(mine, tmp_pa
     flip(elsewhere)
     mine.symlink_to(elsewhere)
     with pytest.raises(ModelError, match="It was removed"):
-        ready("toy")
+        verified_path("toy")
     assert elsewhere.exists()
     assert not mine.is_symlink()
 
@@ -84,7 +84,7 @@ def test_a_file_that_nobody_vouches_for_is_used_unread(tmp_path, data, monkeypat
     reading = counted(monkeypatch)
     path = tmp_path / "mine.gguf"
     path.write_bytes(data)
-    assert ready(str(path)) == path
+    assert verified_path(str(path)) == path
     assert not reading.called
 
 
@@ -100,4 +100,4 @@ def test_check_reads_again_whatever_is_remembered(mine):
 def test_a_memory_that_cannot_be_written_is_no_failure(mine):
     cache_dir().parent.mkdir(parents=True)
     cache_dir().write_text("a file where the folder should be")
-    assert ready("toy") == mine
+    assert verified_path("toy") == mine

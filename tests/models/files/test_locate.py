@@ -7,7 +7,7 @@ import pytest
 from assistant.settings.keys import expand_path
 from models.errors import ModelMissing, UsageError
 from models.files import places
-from models.files.gguf_files import choose, is_label
+from models.files.gguf_files import is_label, labelled_file
 from models.files.locate import identify, resolve, variant
 from models.files.places import hub_cache
 from models.files.pull import pull
@@ -248,7 +248,7 @@ FILES = [
 
 
 def test_the_file_of_a_quantisation_is_chosen_in_any_case():
-    chosen = [choose("org/toy", FILES, label) for label in ("Q8_0", "q4_k_m", "Q5_K_S")]
+    chosen = [labelled_file("org/toy", FILES, label) for label in ("Q8_0", "q4_k_m", "Q5_K_S")]
     assert chosen == [FILES[2], FILES[1], FILES[7]]
 
 
@@ -262,7 +262,7 @@ def test_the_file_of_a_quantisation_is_chosen_in_any_case():
 )
 def test_the_available_quantisations_are_named_when_the_wish_cannot_be_met(files, label, sentence):
     with pytest.raises(ModelMissing, match=sentence):
-        choose("org/toy", files, label)
+        labelled_file("org/toy", files, label)
 
 
 def test_a_quantisation_is_pulled_once_and_found_afterwards(hub, data):

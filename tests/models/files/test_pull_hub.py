@@ -10,7 +10,7 @@ from huggingface_hub import constants
 from models.errors import Cancelled, ModelMissing, NetworkError, StorageError, UsageError
 from models.files import checksum, disk
 from models.files import hub as client
-from models.files.checksum import ready
+from models.files.checksum import verified_path
 from models.files.locate import identify
 from models.files.places import hub_cache
 from models.files.pull import pull
@@ -56,7 +56,7 @@ def test_a_file_that_is_here_is_neither_fetched_nor_read_again(hub, data, monkey
     first = pull(NO_MIRROR)
     seen = len(hub.requests)
     monkeypatch.setattr(checksum, "sha256", None)
-    assert pull(NO_MIRROR) == pull(NO_MIRROR, offline=True) == ready(NO_MIRROR) == first
+    assert pull(NO_MIRROR) == pull(NO_MIRROR, offline=True) == verified_path(NO_MIRROR) == first
     assert len(hub.requests) == seen
     first.unlink()  # but another snapshot may hold the blob
     assert pull(NO_MIRROR).read_bytes() == data

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from assistant.decoding.model import Logits
-from assistant.decoding.row import Row, highest
+from assistant.decoding.row import Row, top_indices
 from assistant.decoding.rules.rule import Rule
 from assistant.decoding.sources.model import MODEL
 from assistant.decoding.warp import warp
@@ -124,7 +124,7 @@ def recorded(question: Question, target: Path, draft: Path) -> Answer:
         kept = question.sampling.top_k if question.temperature else 2
 
         def cut(logits: Logits, history: Sequence[int] = ()) -> Row:
-            ids = highest(logits, kept)
+            ids = top_indices(logits, kept)
             ids = ids[logits[ids] > -np.inf]
             return Row(ids, (logits[ids] - logits.max()).astype(np.float16))
 

@@ -19,11 +19,11 @@ from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.control import Control
 from assistant.engine.rounds import PlannedRound, Rounds
-from assistant.engine.sources.ngram import NgramSource, opened
+from assistant.engine.sources.ngram import NgramSource, open_tables
 from assistant.engine.sources.ngram_store import BUNDLED
 from assistant.lab.prove.proof import as_it_is
 from models import catalog
-from models.base import common_prefix
+from models.base import common_prefix_length
 from tests.assistant.engine.simulated_model import SimulatedModel
 from tests.tools.replay.recording import OFF, Answer, dense
 
@@ -83,12 +83,12 @@ class ReplaySource(ModelSource):
 
     def __init__(self, model: ReplayModel, rows_after: Callable[[Sequence[int]], Row]) -> None:
         n_vocab = 1 << 18
-        super().__init__(model, VocabularyMapping.by_number(n_vocab, n_vocab))
+        super().__init__(model, VocabularyMapping.identity(n_vocab, n_vocab))
         self._rows_after = rows_after
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
         """Return the recorded row, after the time of its evaluation."""
-        self.model.logits(self.seen(tokens))
+        self.model.logits(self.window_tokens(tokens))
         row = self._rows_after(tokens)
         return row, row.margin or 0
 
@@ -116,7 +116,7 @@ class WarpedAnswer:
 
     def draft(self, tokens: Sequence[int]) -> Row:
         """Return the draft's row after a text."""
-        same = common_prefix(self._text, tokens)
+        same = common_prefix_length(self._text, tokens)
         wrong, place = same - len(self.answer.prompt), self._place(tokens)
         if same < len(tokens) <= same + OFF and wrong in self.answer.off_places:
             return self._off[self.answer.off_places.index(wrong) + len(tokens) - same - 1]
@@ -168,7 +168,7 @@ def replayed(
     target = ReplayModel(verify, machine, warped.target)
     target.cached_tokens = tokens[:-1]
     draft = ReplayModel(reading, machine)
-    tables = opened(BUNDLED / f"{catalog.DEFAULT.target.vocabulary}.ngrams")
+    tables = open_tables(BUNDLED / f"{catalog.DEFAULT.target.vocabulary}.ngrams")
     sources = SuffixSource(), TailSource(), NgramSource(answer.n_vocab, tables)
     drafter = Cascade(*sources, ReplaySource(draft, warped.draft))
     rounds = Rounds(

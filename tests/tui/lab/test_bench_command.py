@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assistant.lab.bench.plan import systems
+from assistant.lab.bench.plan import parse_systems
 from assistant.lab.table import ResultTable
 from assistant.settings.settings import Settings
 from models.errors import ModelError
@@ -132,4 +132,4 @@ def test_a_system_whose_own_target_has_no_draft_says_why(bare_machine: Path) -> 
     target = tiny.write(folder / "target.gguf", layers=12)
     least = tiny.write(folder / "least.gguf", layers=1)
     with pytest.raises(ModelError, match=r"model=3 needs a draft\. No smaller model here "):
-        _setups(systems(f"{least}:model=3"), Settings(target=str(target)))
+        _setups(parse_systems(f"{least}:model=3"), Settings(target=str(target)))

@@ -62,7 +62,7 @@ def test_models_to_fetch_are_listed_by_memory_with_draft_and_sign(here, monkeypa
     assert lines.index(titles[1]) < lines.index(hybrid) < lines.index(titles[2])
     assert max(map(len, lines[lines.index(titles[0]) :])) <= 80
     assert "* Was run before" in "".join(lines)
-    monkeypatch.setattr("tui.models.facts.find", lambda entry: entry.tested)
+    monkeypatch.setattr("tui.models.facts.find_gguf", lambda entry: entry.tested)
     shown = "".join(downloadable_lines(ModelInventory(Settings())))
     assert "*" not in shown  # a sign is explained where it is shown
 

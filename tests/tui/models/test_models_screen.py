@@ -16,7 +16,7 @@ from assistant.events import ModelInfo, Ready
 from assistant.settings.settings import Settings
 from models import catalog, machine
 from models.files.locate import identify
-from models.files.stores import find
+from models.files.stores import find_gguf
 from models.machine import MemoryBytes
 from models.memory import Fit
 from models.slim import slim_draft
@@ -274,7 +274,7 @@ async def test_ctrl_f_fetches_and_the_file_is_there_to_be_used(hub: Hub) -> None
 async def test_a_faster_draft_is_made_once_the_default_pair_is_here(hub: Hub, monkeypatch) -> None:
     toy, here = catalog.FILES["toy"], list[bool]()
     monkeypatch.setattr(catalog, "DEFAULT", catalog.Pair("default", toy, toy))
-    monkeypatch.setattr(slim_draft, "default_draft", lambda _report: here.append(bool(find(toy))))
+    monkeypatch.setattr(slim_draft, "default_draft", lambda _: here.append(bool(find_gguf(toy))))
     async with browse() as models:
         await models.go_to("toy")
         assert await models.chosen("enter") == ("toy", None)

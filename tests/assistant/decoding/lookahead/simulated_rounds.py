@@ -148,7 +148,7 @@ def answered(controller, machine: Machine, text: Text, **options):
     target, draft = (TextModel(role, machine, text) for role in ("target", "draft"))
     tokens = text.tokens[: text.prompt]
     target.cached_tokens = tokens[:-1]
-    model = ModelSource(draft, VocabularyMapping.by_number(VOCABULARY, VOCABULARY))
+    model = ModelSource(draft, VocabularyMapping.identity(VOCABULARY, VOCABULARY))
     drafter, rule = Cascade(SuffixSource(), TailSource(), model), BlockRule(random.Random(0))
     how, decoded, proposed = (Control("auto"), controller), 0, 0
     options["clock"] = lambda: machine.now

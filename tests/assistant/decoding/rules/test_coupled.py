@@ -85,7 +85,7 @@ def test_sps_emits_what_ars_emits_even_if_the_plan_sees_the_drawn_token(drafter)
     target, lengths = Toy(4, 3), set()
     sources = (
         Parrot(4),
-        ModelSource(Toy(4, 4), VocabularyMapping.by_number(4, 4)),
+        ModelSource(Toy(4, 4), VocabularyMapping.identity(4, 4)),
         RandomSource(4),
     )
     for seed in range(5):

@@ -29,10 +29,10 @@ class Copied(Source):
 def mask_of(*allowed, only=None):
     """Return a mask that allows the same tokens everywhere."""
 
-    def fitting(tokens, run):
+    def count(tokens, run):
         return next((i for i, token in enumerate(run) if token not in allowed), len(run))
 
-    return SimpleNamespace(fitting=fitting, only=lambda tokens: only, masked=lambda *given: None)
+    return SimpleNamespace(count_allowed=count, only_token=lambda _: only, masked=lambda *_: None)
 
 
 def proposed(cascade, budget=9):

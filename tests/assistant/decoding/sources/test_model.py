@@ -15,14 +15,14 @@ def model(open_model, tiny_draft):
 
 @pytest.fixture
 def source(model):
-    return ModelSource(model, VocabularyMapping.by_number(model.n_vocab, model.n_vocab), WINDOW)
+    return ModelSource(model, VocabularyMapping.identity(model.n_vocab, model.n_vocab), WINDOW)
 
 
 def test_the_draft_reads_only_the_end_of_a_long_new_text(source):
     text = [i % 97 for i in range(200)]
     source.read(text)
     assert source.pending(text) == WINDOW
-    assert source.seen(text) == text[-WINDOW:]
+    assert source.window_tokens(text) == text[-WINDOW:]
 
 
 def test_a_growing_text_is_read_further_until_the_context_is_full(source, model):
@@ -33,7 +33,7 @@ def test_a_growing_text_is_read_further_until_the_context_is_full(source, model)
         source.row(text, greedy)
         assert source.pending(text) == 0
         text.append(len(text) % 89)
-    assert len(source.seen(text)) < model.n_ctx
+    assert len(source.window_tokens(text)) < model.n_ctx
 
 
 def test_another_text_is_read_from_its_start(source):
@@ -42,4 +42,4 @@ def test_another_text_is_read_from_its_start(source):
     source.row(first, greedy)
     second = [(7 * i) % 89 + 1 for i in range(30)]
     source.read(second)
-    assert source.seen(second) == second
+    assert source.window_tokens(second) == second

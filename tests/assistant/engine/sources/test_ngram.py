@@ -13,9 +13,9 @@ from assistant.engine.sources.ngram import (
     Continuation,
     NgramSource,
     Tables,
-    bucket,
+    bucket_of,
     build_tables,
-    opened,
+    open_tables,
 )
 
 ANSWERS = st.lists(st.lists(st.integers(0, 3), max_size=12), max_size=8)
@@ -71,15 +71,15 @@ def test_counts_that_do_not_fit_stay_at_the_largest():
 def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
     whole = build_tables([[1, 2, 3]] * 4)
     path = tmp_path / "tables"
-    assert len(opened(path)) == 0
+    assert len(open_tables(path)) == 0
     for content in (b"", whole[:-1], whole[: HEADER.size], b"x" + whole[1:], whole + b"\0" * 16):
         path.write_bytes(content)
-        assert len(opened(path)) == 0, content
-        assert opened(path).find([1, 2]) is None
-    assert len(opened(tmp_path)) == 0
+        assert len(open_tables(path)) == 0, content
+        assert open_tables(path).find([1, 2]) is None
+    assert len(open_tables(tmp_path)) == 0
     path.unlink()
     os.mkfifo(path)  # which nobody writes into
-    assert len(opened(path)) == 0
+    assert len(open_tables(path)) == 0
 
 
 def source(*answers, n_vocab=100):
@@ -132,7 +132,7 @@ def test_tokens_that_the_target_lacks_are_never_offered():
 
 def test_evidence_tells_how_often_and_how_surely():
     classes = [
-        bucket(Continuation(0, times, percent)) for percent in (80, 95) for times in (2, 4, 8, 99)
+        bucket_of(Continuation(0, n, percent)) for percent in (80, 95) for n in (2, 4, 8, 99)
     ]
     assert classes == list(range(8))
     run = source(*[[1, 2, 3, 4]] * 5).offer([1, 2], 9)

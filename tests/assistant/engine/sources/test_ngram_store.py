@@ -3,7 +3,7 @@
 import pytest
 
 from assistant.engine.sources import ngram_store
-from assistant.engine.sources.ngram import opened
+from assistant.engine.sources.ngram import open_tables
 from assistant.store.files import database_path
 from assistant.store.store import Store
 from models import catalog
@@ -33,7 +33,7 @@ def learn(store, model="target"):
 
 
 def known(model="target"):
-    return opened(ngram_store.path_of(model)).find(ANSWER[:2])
+    return open_tables(ngram_store.path_of(model)).find(ANSWER[:2])
 
 
 def test_answers_of_all_conversations_are_learnt_those_of_each_model_for_itself(store):
@@ -84,4 +84,4 @@ def test_the_bundled_ngrams_are_for_the_default_vocabulary_alone():
     (path,) = ngram_store.BUNDLED.glob("*.ngrams")
     assert path.stem == catalog.DEFAULT.target.vocabulary
     assert path.stat().st_size < 100_000
-    assert len(opened(path)) > 2000
+    assert len(open_tables(path)) > 2000

@@ -8,13 +8,13 @@ import pytest
 from assistant.lab.bench import reports
 from assistant.lab.bench.answers import ALL
 from assistant.lab.bench.intervals import geometric_mean, mean, share
-from assistant.lab.bench.plan import Question, interleaved, sweep_systems, systems
+from assistant.lab.bench.plan import Question, interleaved, parse_systems, sweep_systems
 from assistant.lab.table import Interval
 from assistant.request import Sampling
 from models.errors import UsageError
 from tests.assistant.lab.bench.made import answer, columns
 
-SYSTEMS = systems("ars,auto")
+SYSTEMS = parse_systems("ars,auto")
 
 
 def standings(answers):
@@ -74,7 +74,7 @@ def test_each_lookahead_has_its_time_its_rounds_and_the_drafts_steps_in_them():
 def test_steady_drift_hits_all_systems_alike():
     now, spent = 0.0, dict.fromkeys(("ars", "auto", "sps"), 0.0)
     questions = [Question(str(i), "code", "") for i in range(10)]
-    for asked in interleaved(questions, systems("ars,auto,sps"), Sampling()):
+    for asked in interleaved(questions, parse_systems("ars,auto,sps"), Sampling()):
         for system in asked.systems:
             spent[system.name] += 1 + now
             now += 0.01
@@ -109,13 +109,13 @@ def test_single_value_has_no_interval():
 
 
 def test_systems_are_written_as_people_say_them():
-    ars, sps, model, both, half = systems("sps=4, model=3, suffix+model=7, f16:auto")
+    ars, sps, model, both, half = parse_systems("sps=4, model=3, suffix+model=7, f16:auto")
     assert (ars.name, ars.mode) == ("ars", "ars")
     assert (sps.mode, sps.lookahead, sps.sources) == ("sps", 4, None)
     assert (model.mode, model.lookahead, model.sources) == ("sps", 3, ("model",))
     assert both.sources == ("suffix", "model")
     assert (half.target, half.mode) == ("f16", "auto")
-    (_, here, path) = systems("suffix,/tmp/a.b:c/x.gguf:sps=2")
+    (_, here, path) = parse_systems("suffix,/tmp/a.b:c/x.gguf:sps=2")
     assert (here.mode, here.lookahead, here.sources) == ("auto", None, ("suffix",))
     assert path.target == "/tmp/a.b:c/x.gguf"
 
@@ -130,4 +130,4 @@ def test_systems_are_written_as_people_say_them():
 )  # fmt: skip
 def test_a_text_that_names_no_system_is_refused_with_the_reason(text, reason):
     with pytest.raises(UsageError, match=reason):
-        systems(text)
+        parse_systems(text)

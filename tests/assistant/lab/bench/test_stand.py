@@ -10,7 +10,7 @@ import pytest
 
 from assistant.engine.control import Control
 from assistant.engine.engine import EngineState
-from assistant.engine.race import in_turns
+from assistant.engine.race import take_turns
 from assistant.events import Decoded, Finished, LaneEvent, Stats
 from assistant.lab.bench import trial_runner as module
 from assistant.lab.bench.answers import Compared, Measured, Totals
@@ -80,7 +80,7 @@ def test_none_is_a_stride_and_a_round_ahead_of_another(trials, stand, monkeypatc
     steps = []
 
     def watched(*arguments):
-        for step in in_turns(*arguments):
+        for step in take_turns(*arguments):
             steps.append(step)
             yield step
 
@@ -144,7 +144,7 @@ class Worker:
     """What `laps` needs of a runner, with tokens that take as long as a machine takes for them."""
 
     def __init__(self, number: int, machine: Mood, round_tokens: int, round_s: float) -> None:
-        self.number, self.tokens, self.over = number, 0, False
+        self.number, self.tokens, self.is_over = number, 0, False
         self.pace: list[tuple[int, float]] = []
         self.round = round_tokens
         self._machine, self._round_s = machine, round_s
@@ -157,7 +157,7 @@ class Worker:
         self._clock += self._machine.work(self._round_s)
         self.tokens += self.round
         self.pace.append((self.tokens, self._clock))
-        self.over = self.tokens >= 128
+        self.is_over = self.tokens >= 128
 
 
 def seen(in_lockstep: bool, period: float) -> float:
@@ -168,7 +168,7 @@ def seen(in_lockstep: bool, period: float) -> float:
     for order in (systems, systems[::-1]) * 7:
         runners: list[Any] = [Worker(i, machine, *each) for i, each in enumerate(order)]
         for together in [runners] if in_lockstep else [[each] for each in runners]:
-            [*in_turns(together, module._strides)]
+            [*take_turns(together, module._strides)]
         ars, sps = (measured(*each.pace) for each in sorted(runners, key=lambda each: each.round))
         ratios.append(sps.speedup(ars))
     return geometric_mean(ratios)

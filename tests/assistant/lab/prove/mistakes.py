@@ -12,15 +12,15 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule, Verdict, residual
 from assistant.decoding.sources.draft import Cascade, Draft, Source
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
-from assistant.decoding.warp import warped
+from assistant.decoding.warp import warp_with
 from assistant.lab.protocol import Check
-from assistant.lab.prove.proof import Sampler, sampled
+from assistant.lab.prove.proof import Sampler, check_samples
 from assistant.request import Sampling
 
 TARGET = ((5, 4, 1), (1, 0, 9), (3, 3, 4))
 """What follows each of the tokens 0, 1 and 2, in tenths."""
 DRAFT = ((2, 5, 3), (6, 2, 2), (0, 1, 9))
-WARP = warped(Sampling(1, 0, 1))
+WARP = warp_with(Sampling(1, 0, 1))
 SIZE = 1000
 """Answers of a sample; the mistake that is hardest to find has a p-value of 1e-14 with them."""
 
@@ -66,7 +66,7 @@ CASES: Sequence[tuple[str, Callable[[Any], Rule], type[Cascade], bool]] = (
 
 def sampler(cascade: type[Cascade] = Cascade, sources: Sequence[Source] | None = None) -> Sampler:
     """Return what samples the small example."""
-    draft = ModelSource(table(DRAFT), VocabularyMapping.by_number(len(TARGET), len(DRAFT)))
+    draft = ModelSource(table(DRAFT), VocabularyMapping.identity(len(TARGET), len(DRAFT)))
     made = Sampler(table(TARGET), [draft] if sources is None else sources, [0], WARP)
     made._drafter = cascade(*made._drafter.sources.values())
     return made
@@ -76,7 +76,7 @@ def checks() -> Iterator[tuple[Check, bool]]:
     """Yield what samples of each case say, and whether it is right."""
     for what, rule, cascade, is_right in CASES:
         chance = rule(np.random.default_rng(0))
-        yield sampled("samples", what, sampler(cascade), chance, SIZE, len(CASES)), is_right
+        yield check_samples(what, sampler(cascade), chance, SIZE, len(CASES)), is_right
 
 
 def table(tenths: Sequence[Sequence[int]]) -> Any:

@@ -13,7 +13,6 @@ from assistant.engine.control import Control
 from assistant.lab.protocol import Check, Layer, Measuring, Prove
 from assistant.lab.prove import proof, replay
 from assistant.lab.prove.pair import ProvedPair
-from assistant.lab.prove.replay import STRAYS, TOO_FAR, TRACE, compared, texts, ways, written
 from assistant.request import EngineArgs, Sampling
 from models.errors import Cancelled
 from models.files.snapshots import Snapshots
@@ -22,8 +21,7 @@ from tests import tiny
 from tests.assistant.engine.answering import assistant_with
 from tests.engine import ENGINE, llama_alone
 
-HOT = Sampling(temperature=12.0)
-"""The tiny models' logits are far apart."""
+HOT = Sampling(temperature=12.0)  # the tiny models' logits are far apart
 
 
 @pytest.fixture(scope="module")
@@ -166,11 +164,11 @@ def test_a_cancel_stops_it_with_what_was_found(tiny_target):
 
 
 def found(pair, noise=0.0):
-    return list(texts(pair, "a task", pair.prompt("Why?"), 24, noise))
+    return list(replay.check_texts(pair, "a task", pair.prompt("Why?"), 24, noise))
 
 
 def restored(pair, noise=0.0):
-    return replay.restored(pair, pair.prompt("Why? " * 12), 24, noise)
+    return replay.check_restored(pair, pair.prompt("Why? " * 12), 24, noise)
 
 
 class Biased(CoupledRule):
@@ -184,7 +182,7 @@ class Biased(CoupledRule):
 def test_a_rule_that_is_biased_is_found(pair, monkeypatch):
     monkeypatch.setattr(replay, "rule_of", lambda request: Biased(request.seed or 0))
     for check in found(pair)[1:]:  # at temperature 0 this draft is always right
-        assert (check.holds, check.note) == (False, STRAYS)
+        assert (check.holds, check.note) == (False, replay.OTHER_TOKENS)
 
 
 class Forgetful:
@@ -208,15 +206,15 @@ def test_rows_that_remember_rejected_proposals_are_found(pair):
     assert False in [check.holds for check in found(pair)]
 
 
-@pytest.mark.parametrize(("noise", "note"), [(0.5, ""), (0.01, TOO_FAR)])
+@pytest.mark.parametrize(("noise", "note"), [(0.5, ""), (0.01, replay.TOO_FAR)])
 def test_a_parting_is_explained_by_noise_alone(pair, noise, note):
-    way, prompt = ways(pair)[0], pair.prompt("Why?")
-    alone = written(pair, pair.start(prompt), 12, way, alone=True)
-    text = written(pair, pair.start(prompt), 12, way)
-    place = alone.start + 4
-    alone.tokens[place] += 1
-    alone.rows[place] = alone.rows[place] + 0.3
-    check = compared(pair, way, "a task", alone, text, noise)
+    way, prompt = replay.ways(pair)[0], pair.prompt("Why?")
+    ars = replay.continue_text(pair, pair.start(prompt), 12, way, by_ars=True)
+    text = replay.continue_text(pair, pair.start(prompt), 12, way)
+    place = ars.start + 4
+    ars.tokens[place] += 1
+    ars.rows[place] = ars.rows[place] + 0.3
+    check = replay.compare_texts(pair, way, "a task", ars, text, noise)
     assert (check.holds, check.note) == (not note, note)
     assert (check.figures["parting"], check.figures["off"]) == (5, pytest.approx(0.3, rel=1e-3))
 
@@ -237,13 +235,13 @@ def test_a_snapshot_whose_state_is_of_other_tokens_is_found(pair, monkeypatch, h
 
 def test_rows_that_a_restore_changes_a_little_are_found(pair, monkeypatch):
     """Not enough to draw another token: the rows alone tell."""
-    replayed = replay.replayed
+    replayed = replay.replay_rows
     off = np.float32(0.01)
     monkeypatch.setattr(
-        replay, "replayed", lambda *given: ((at, row + off) for at, row in replayed(*given))
+        replay, "replay_rows", lambda *given: ((at, row + off) for at, row in replayed(*given))
     )
     check = restored(pair)
-    assert (check.holds, check.note) == (False, TRACE)
+    assert (check.holds, check.note) == (False, replay.OTHER_ROWS)
     assert restored(pair, noise=0.02).holds
 
 
@@ -255,20 +253,21 @@ def test_a_state_that_was_not_restored_was_not_tested(pair, monkeypatch):
 
 
 def test_noise_is_measured_row_by_row_and_logits_infinite_in_both_are_no_difference(pair):
-    text = written(pair, pair.start(pair.prompt("Why?")), 12, ways(pair)[0], alone=True)
+    start, way = pair.start(pair.prompt("Why?")), replay.ways(pair)[0]
+    text = replay.continue_text(pair, start, 12, way, by_ars=True)
     for row in text.rows.values():
         row *= np.float32(1.25)
-    two, four, prompt = replay.noise_checks(pair.target, text, (2, 4))
+    two, four, prompt = replay.check_noise(pair.target, text, (2, 4))
     assert [each.figures["rows"] for each in (two, four)] == [12, 12]
     assert two.figures["relative error"] == pytest.approx(0.2, abs=0.02)
     assert prompt.figures["relative error"] < 0.01
     assert two.figures["other best tokens"] == 0
     for row in text.rows.values():
         row *= -1
-    assert next(replay.noise_checks(pair.target, text, (2,))).figures["other best tokens"] == 12
+    assert next(replay.check_noise(pair.target, text, (2,))).figures["other best tokens"] == 12
     infinite = np.array([1.0, 2.0, -np.inf], np.float32)
-    assert replay.gap(infinite, infinite + 1) == 1
-    assert replay.gap(infinite, np.array([1.0, 2.0, 0.0], np.float32)) == np.inf
+    assert replay.largest_difference(infinite, infinite + 1) == 1
+    assert replay.largest_difference(infinite, np.array([1.0, 2.0, 0.0], np.float32)) == np.inf
 
 
 def test_at_temperature_0_other_texts_are_drawn_at_1(open_model, tiny_target, tiny_draft):

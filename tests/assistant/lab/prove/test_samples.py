@@ -7,7 +7,7 @@ import pytest
 
 from assistant.engine.reply import rule_of
 from assistant.lab.protocol import FALSE_ALARM
-from assistant.lab.prove.proof import TOKENS, p_bound, sampled
+from assistant.lab.prove.proof import TOKENS, check_samples, p_bound
 from assistant.request import Request
 from tests.assistant.lab.prove import mistakes
 from tests.assistant.lab.prove.mistakes import TARGET, sampler
@@ -50,7 +50,7 @@ def test_samples_have_the_law_of_the_target_by_the_chain_rule():
 @pytest.mark.parametrize("rule", ["token", "block"])
 def test_a_rule_without_a_seed_has_the_law_of_the_target(rule):
     """P < 1e-6 to fail: that is `FALSE_ALARM`."""
-    check = sampled("samples", rule, sampler(), rule_of(Request((), rule=rule)), 1000, 1)
+    check = check_samples(rule, sampler(), rule_of(Request((), rule=rule)), 1000, 1)
     assert check.holds, check
     assert check.figures["proposed by model"] > 1000
 
@@ -71,5 +71,5 @@ def test_a_target_is_evaluated_once_for_all_answers():
 
 
 def test_samples_where_nothing_was_proposed_prove_nothing():
-    check = sampled("samples", "alone", sampler(sources=[]), rule_of(Request(())), 50, 1)
+    check = check_samples("alone", sampler(sources=[]), rule_of(Request(())), 50, 1)
     assert (check.holds, check.note) == (None, "nothing was proposed")

@@ -10,7 +10,7 @@ from assistant.decoding.model import Model
 from assistant.stats import Tally
 
 
-class Figures:
+class StatsBuilder:
     """Adds up the stats of an answer; its times are measured from the request on."""
 
     def __init__(
@@ -42,8 +42,8 @@ class Figures:
         self,
         round_: Round,
         tokens: Sequence[events.Token],
-        thoughts: int,
-        thinks: bool,
+        thought_tokens: int,
+        is_thinking: bool,
         masked: tuple[int, float],
     ) -> None:
         """Add a round.
@@ -51,8 +51,8 @@ class Figures:
         Args:
             round_: as it was decoded.
             tokens: those up to the end of the answer.
-            thoughts: how many of them belong to a thought.
-            thinks: whether the next token belongs to one.
+            thought_tokens: how many of them belong to a thought.
+            is_thinking: whether the next token belongs to one.
             masked: rows that a constraint masked so far, and the seconds that this took.
         """
         stats, k, now = self.stats, round_.proposed, self._clock()
@@ -70,7 +70,7 @@ class Figures:
             tested=len(tests),
             accepted=sum(test.accepted for _, test in tests),
             generated_tokens=len(tokens),
-            thought_tokens=thoughts,
+            thought_tokens=thought_tokens,
             lookahead_counts={k: 1},
             guessing_s=decode_s - stats.decode_s if k else draft_s - stats.draft_s,
             positions=tuple(test for _, test in tests),
@@ -80,7 +80,7 @@ class Figures:
             stats.plus(added),
             first_token_s=stats.first_token_s or now - self._requested_at,
             decode_s=decode_s,
-            thought_s=decode_s if thoughts or thinks else stats.thought_s,
+            thought_s=decode_s if thought_tokens or is_thinking else stats.thought_s,
             draft_s=draft_s,
             verify_s=verify_s,
             masked_rows=masked[0],
