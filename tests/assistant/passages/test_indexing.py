@@ -43,7 +43,9 @@ def odd(index):
     return dict(each.removeprefix(start).split(" ", 1) for each in index.state.skipped)
 
 
-async def test_only_what_has_changed_is_read_and_what_is_gone_is_not_found(folder, cache):
+async def test_only_what_has_changed_is_read_and_what_is_gone_is_not_found(
+    folder, cache, monkeypatch
+):
     for name in ("kept", "changed", "gone", "touched"):
         (folder / f"{name}.txt").write_text(f"The zebra was {name}.")
     assert [len(await updated(folder, cache)) for _ in range(2)] == [4, 0]
@@ -52,6 +54,7 @@ async def test_only_what_has_changed_is_read_and_what_is_gone_is_not_found(folde
     (folder / "new.txt").write_text("A rhinoceros.")
     os.utime(folder / "touched.txt", ns=(1, 1))
     index = FolderIndex(folder, cache)
+    with_worker(monkeypatch, CRASH.replace("crash", "touched"))  # it is not split again
     assert sorted(await updated(folder, cache)) == ["changed.txt", "new.txt", "touched.txt"]
     assert sorted(names(index, "zebra")) == ["kept.txt", "touched.txt"]
     assert names(index, "giraffe") + names(index, "rhinoceros") == ["changed.txt", "new.txt"]
@@ -234,6 +237,15 @@ async def test_a_file_that_takes_too_long_or_too_much_memory_is_named(
     await updated(folder, cache)
     assert odd(FolderIndex(folder, cache)) == {"slow.html": why}
     assert names(FolderIndex(folder, cache), "zebra") == ["z.txt"]
+
+
+async def test_the_end_of_an_update_may_take_longer_than_a_file(folder, cache, monkeypatch):
+    code = "real = worker.IndexFile.complete\n"
+    code += "worker.IndexFile.complete = lambda index: 1 / 0 if signal.alarm(0) else real(index)"
+    with_worker(monkeypatch, code)
+    (folder / "a.txt").write_text("zebra")
+    await updated(folder, cache)
+    assert FolderIndex(folder, cache).state == (1, (), 0, True)
 
 
 def workers():

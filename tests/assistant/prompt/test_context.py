@@ -41,6 +41,11 @@ def test_a_cut_of_short_turns_leaves_half_of_the_room_free(system):
     assert before > 150
 
 
+def test_turns_that_take_more_together_than_alone_are_dropped_until_the_rest_fits():
+    tokens, _ = fit(conversation(*[2] * 20), wrapped, 100, lambda turn: wrapped(turn)[::2])
+    assert 40 < len(tokens) <= 100
+
+
 @pytest.mark.parametrize("turns", [50, 500, 1500])
 def test_the_work_of_fitting_a_conversation_grows_with_its_length_alone(turns):
     encoded = 0

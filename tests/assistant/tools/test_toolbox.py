@@ -8,10 +8,11 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from types import ModuleType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
+from assistant.tools.server import usable_tools
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ServerSettings, ToolSettings
 from tests.assistant.tools.odd_server import Server
@@ -46,11 +47,21 @@ async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_setting
     assert names <= {"OWN", "LC_CTYPE", *usual}  # Python itself may set LC_CTYPE
 
 
-async def test_an_approval_is_for_a_command_and_all_that_its_server_says():
-    one, other = odd("Failing"), odd("Failing", "argument")
-    async with opened(one) as first, opened(one) as again, opened(other) as second:
-        prints = [report(each).tools[0].fingerprint for each in (first, again, second)]
-    assert prints[0] == prints[1] != prints[2]
+def test_an_approval_is_for_a_command_and_all_that_its_server_says():
+    from mcp_types import Tool, ToolAnnotations
+
+    def fingerprint(said: dict[str, Any], **server: Any) -> str:
+        told = Tool(**{"name": "go", "input_schema": {}, **said})
+        ((tool,), _) = usable_tools(replace(ServerSettings("srv", "run"), **server), [told])
+        return tool.fingerprint
+
+    servers = {"command": "ran"}, {"args": ("b",)}, {"cwd": "/"}
+    says = {"title": "b"}, {"description": "b"}, {"input_schema": {"b": 1}}
+    notes = {"annotations": ToolAnnotations(read_only_hint=True)}
+    changed = {fingerprint({}, **server) for server in servers}
+    changed |= {fingerprint(said) for said in (*says, notes)}
+    assert len(changed - {fingerprint({})}) == 7
+    assert fingerprint({}) == fingerprint({})
 
 
 @pytest.mark.parametrize(
