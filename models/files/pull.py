@@ -17,7 +17,7 @@ from models.catalog import GGUF
 from models.errors import ModelError, NetworkError, StorageError, UsageError
 from models.files import checksum, hub, layout, mirror
 from models.files.checksum import ready
-from models.files.disk import explanation, require_space
+from models.files.disk import explanation, private_folder, require_space
 from models.files.gguf_files import choose, is_label, parts_of
 from models.files.locate import identify, resolve
 from models.files.model_file import whole_header
@@ -100,6 +100,8 @@ def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
         folder, name = layout.storage(gguf.repo), str(gguf.sha256)
         path, lock = folder / "blobs" / name, hub_cache() / ".locks" / folder.name / f"{name}.lock"
     try:
+        if gguf.repo is None:
+            private_folder(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock).acquire(poll_interval=_POLL_S, cancel_check=wait):

@@ -71,6 +71,7 @@ def test_all_lines_come_back_that_an_addition_leaves_out():
         ("Rename a to path", [*HEAD, *FIRST, *SECOND, THIRD[0]]),
         ("Rename a to path", [*HEAD, *FIRST, "    return something"]),
         ("Use pathlib instead of os", ["from pathlib import Path", "", "", FIRST[0]]),
+        ("Rename a to path", ["", "", *FIRST, SECOND[0]]),  # the import was lost earlier
     ],
 )  # fmt: skip
 def test_lines_removed_on_request_or_still_there_are_not_put_back(wish, new):

@@ -122,7 +122,7 @@ def test_a_file_that_must_not_be_replaced_is_named_with_the_reason_and_stays(tmp
         system.setattr(os, "access", lambda path, mode: not mode & os.X_OK)
         assert f"its folder {tmp_path} is read-only" in refused(path)
     with monkeypatch.context() as system:
-        system.setattr(os, "geteuid", lambda user=os.geteuid(): user + 1)
+        system.setattr(os, "geteuid", lambda: os.getuid() + 1)
         assert "belongs to another user" in refused(path)
     os.link(path, tmp_path / "other")
     assert "hard links" in refused(path)
