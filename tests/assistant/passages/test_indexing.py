@@ -5,8 +5,6 @@ import os
 import random
 import socket
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 
 import psutil
@@ -16,7 +14,6 @@ from assistant.passages import file_lines, index_file, walking
 from assistant.passages.folder_index import FolderIndex, update
 from assistant.tools.folders import Folders
 from models.errors import StorageError
-from tests import ROOT
 from tests.assistant.passages.indexes import indexed, names, updated, with_worker
 from tests.assistant.passages.papers import pdf, zipped
 from tests.patience import until
@@ -260,27 +257,10 @@ async def test_a_reader_has_the_lowest_priority_and_ends_with_its_update(folder,
     await anext(progress)
     (reader,) = workers()
     assert reader.nice() == 19
+    assert "models.child_process" in reader.cmdline()  # which ends with this program
     await progress.aclose()
     assert not reader.is_running()
     assert FolderIndex(folder, cache).state == (0, (), 0, False)  # and the file is not blamed
-
-
-def test_a_reader_ends_when_the_program_is_killed(folder, cache):
-    (folder / "slow.html").write_text(SLOW)
-    code = (
-        "import asyncio, sys\nfrom pathlib import Path\n"
-        "from assistant.passages.folder_index import update\n"
-        "async def main():\n"
-        "    async for each in update(Path(sys.argv[1]), Path(sys.argv[2])):\n"
-        "        print(each.path, flush=True)\n"
-        "asyncio.run(main())"
-    )
-    command = [sys.executable, "-c", code, str(folder), str(cache)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as program:
-        assert program.stdout.readline().endswith(b"slow.html\n")
-        (reader,) = workers()
-        program.kill()
-    until(lambda: not reader.is_running() or reader.status() == psutil.STATUS_ZOMBIE)
 
 
 async def test_two_updates_at_once_end_with_one_sound_index(folder, cache):
