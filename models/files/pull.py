@@ -103,7 +103,6 @@ def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
         if gguf.repo is None:
             private_folder(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock).acquire(poll_interval=_POLL_S, cancel_check=wait):
             is_whole = path.is_file() and path.stat().st_size == gguf.size
             if not (is_whole and checksum.sha256_once(path) == gguf.sha256):
