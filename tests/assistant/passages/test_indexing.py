@@ -220,6 +220,13 @@ async def test_a_file_that_crashes_its_reader_is_named_until_it_changes(folder, 
     assert "b.pdf.txt" in names(index, "zebra")
 
 
+UNLIMITED = """
+real = worker.IndexFile.complete
+worker.IndexFile.complete = lambda index: 1 / 0 if signal.alarm(0) else real(index)
+"""
+"""The end of an update is no file's, and takes as long as it takes."""
+
+
 @pytest.mark.parametrize(
     ("code", "why"),
     [
@@ -232,21 +239,12 @@ async def test_a_file_that_crashes_its_reader_is_named_until_it_changes(folder, 
 async def test_a_file_that_takes_too_long_or_too_much_memory_is_named(
     folder, cache, monkeypatch, code, why
 ):
-    with_worker(monkeypatch, code)
+    with_worker(monkeypatch, f"{code}\n{UNLIMITED}")
     (folder / "slow.html").write_text(SLOW)
     (folder / "z.txt").write_text("zebra")
     await updated(folder, cache)
     assert odd(FolderIndex(folder, cache)) == {"slow.html": why}
     assert names(FolderIndex(folder, cache), "zebra") == ["z.txt"]
-
-
-async def test_the_end_of_an_update_may_take_longer_than_a_file(folder, cache, monkeypatch):
-    code = "real = worker.IndexFile.complete\n"
-    code += "worker.IndexFile.complete = lambda index: 1 / 0 if signal.alarm(0) else real(index)"
-    with_worker(monkeypatch, code)
-    (folder / "a.txt").write_text("zebra")
-    await updated(folder, cache)
-    assert FolderIndex(folder, cache).state == (1, (), 0, True)
 
 
 def workers():

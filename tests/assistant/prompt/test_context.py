@@ -14,13 +14,10 @@ def wrapped(messages):
     return [code for each in messages for code in (0, *map(ord, each.content), 1, 2, 3)] + [4, 5]
 
 
-def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():
+def test_a_part_that_does_not_fit_is_named_for_what_it_is_with_both_numbers():
     for messages in (conversation(30), conversation(2, 2, 50), conversation(30)[:1]):
-        with pytest.raises(ContextFull, match=r"\d+ tokens.*room for 5"):
+        with pytest.raises(ContextFull, match=r"takes? \d+ tokens.*room for 5"):
             fit(messages, encode, 5)
-
-
-def test_a_part_that_does_not_fit_is_named_for_what_it_is():
     system, answer = Message("system", "s" * 60), Message("assistant", "a" * 60)
     with pytest.raises(ContextFull, match=r"^The system prompt takes \d\d tokens.*room for 50"):
         fit([system, Message("user", "u")], wrapped, 50)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
@@ -50,18 +50,14 @@ async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_setting
 def test_an_approval_is_for_a_command_and_all_that_its_server_says():
     from mcp_types import Tool, ToolAnnotations
 
-    def fingerprint(said: dict[str, Any], **server: Any) -> str:
-        told = Tool(**{"name": "go", "input_schema": {}, **said})
-        ((tool,), _) = usable_tools(replace(ServerSettings("srv", "run"), **server), [told])
-        return tool.fingerprint
-
-    servers = {"command": "ran"}, {"args": ("b",)}, {"cwd": "/"}
-    says = {"title": "b"}, {"description": "b"}, {"input_schema": {"b": 1}}
+    says, run = {"name": "go", "input_schema": {}}, ServerSettings("srv", "run")
     notes = {"annotations": ToolAnnotations(read_only_hint=True)}
-    changed = {fingerprint({}, **server) for server in servers}
-    changed |= {fingerprint(said) for said in (*says, notes)}
-    assert len(changed - {fingerprint({})}) == 7
-    assert fingerprint({}) == fingerprint({})
+    changes = notes, {"title": "b"}, {"description": "b"}, {"input_schema": {"b": 1}}
+    servers = replace(run, command="b"), replace(run, args=("b",)), replace(run, cwd="/")
+    pairs = [(server, Tool(**says)) for server in (run, *servers, run)]
+    pairs += [(run, Tool(**says | change)) for change in changes]
+    tools = [tool for server, listed in pairs for tool in usable_tools(server, [listed])[0]]
+    assert len({tool.fingerprint for tool in tools}) == len(tools) - 1 == 8  # one is there twice
 
 
 @pytest.mark.parametrize(
