@@ -18,9 +18,10 @@ from assistant.request import EngineArgs
 from assistant.serve import recent_answers
 from assistant.session import attachments, folder_retriever
 from assistant.settings.settings import KEYS, Settings
+from assistant.tools import server
 from assistant.tools.values import ToolSettings
 from models.native import model as native_model
-from models.native import repacked
+from models.native import repacked, repacking
 from tests import ROOT
 from tests.tools.manual import ENVIRONMENT
 from tui.chat import chat_controller
@@ -223,11 +224,15 @@ def test_every_snippet_of_the_walk_through_the_decoding_library_runs_in_its_orde
         ("using.md", "more than ten seconds ends", chat_controller.LONG_S == 10),
         ("privacy.md", "at most 1 GiB", EngineArgs(Path("any")).snapshots == 1 << 30),
         ("privacy.md", "the last 200 files", kept_versions.MAX_VERSIONS == 200),
+        ("models.md", "more than 200 MB", repacked.SMALLEST == 2 * 10**8),
         ("models.md", "Copies take at most 12 GB", repacked.LIMIT == 12 * 10**9),
+        ("models.md", "leave 10 GB free", repacking.SPARE == 10**10),
         ("folders.md", "`about_seconds` (8)", Settings().about_seconds == 8),
         ("folders.md", "at\n  least two", folder_retriever.MIN_PASSAGES == 2),
         ("folders.md", "2,000 tokens", attachments.SHORT == 2_000),
         ("tools.md", "rounds = 8 ", ToolSettings().rounds == 8),
+        ("faults.md", "it fails after 120 seconds", server.CALL_S == 120),
+        ("faults.md", "given up after 60 seconds, and tried again a minute", server.START_S == 60),
         ("serving.md", "up to 512 MiB", serve.MEMORY == 512 << 20),
         ("serving.md", "next 24 tokens", infill.NEAR == 24),
         ("serving.md", "The 240 after those", infill.FAR == 240),

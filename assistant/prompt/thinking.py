@@ -129,6 +129,6 @@ class Thinking:
     def keeps_tokens(self, message: Message) -> bool:
         """Return whether an answer keeps its tokens: not with a thought, which may be dropped."""
         if not (self.thinks and message.token_ids):
-            return bool(message.token_ids) and "</think>" not in message.content
+            return bool(message.token_ids)
         text = self._text.of(message.token_ids) + message.content
         return not message.thought and self.markers.closes not in text

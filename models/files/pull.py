@@ -17,7 +17,7 @@ from models.catalog import GGUF
 from models.errors import ModelError, NetworkError, StorageError, UsageError
 from models.files import checksum, hub, layout, mirror
 from models.files.checksum import verified_path
-from models.files.disk import download_error_text, require_space
+from models.files.disk import download_error_text, private_folder, require_space
 from models.files.gguf_files import is_label, labelled_file, parts_of
 from models.files.locate import identify, resolve
 from models.files.model_file import whole_header
@@ -100,8 +100,9 @@ def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
         folder, name = layout.storage(gguf.repo), str(gguf.sha256)
         path, lock = folder / "blobs" / name, hub_cache() / ".locks" / folder.name / f"{name}.lock"
     try:
+        if gguf.repo is None:
+            private_folder(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(lock).acquire(poll_interval=_POLL_S, cancel_check=wait):
             is_whole = path.is_file() and path.stat().st_size == gguf.size
             if not (is_whole and checksum.sha256_once(path) == gguf.sha256):

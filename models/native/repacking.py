@@ -18,6 +18,7 @@ from filelock import FileLock
 from models import machine
 from models.errors import SpecchatError
 from models.files import checksum
+from models.files.disk import private_folder
 from models.files.gguf_files import parts_of
 from models.native import loaded
 from models.native.model import NativeModel
@@ -33,7 +34,7 @@ _BATCHES = (30, 1), (31, 1), (33, 2), (37, 4)
 def make(source: Path) -> Path | None:
     """Write the copy of a model; return its path, or None if there is no room or it differs."""
     repack, size, directory = loaded.engine().repack, source.stat().st_size, folder()
-    directory.mkdir(0o700, parents=True, exist_ok=True)
+    private_folder(directory)
     with FileLock(directory / "making.lock", timeout=0):  # one at a time on this machine
         free = min(LIMIT, shutil.disk_usage(directory).free - SPARE)
         memory = machine.memory().free / TIMES_SIZE

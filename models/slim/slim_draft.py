@@ -23,7 +23,7 @@ from models.drafts import own_draft, target_mark
 from models.engines import ENGINES, EngineName
 from models.errors import ModelError, SpecchatError, StorageError, raising
 from models.files import checksum
-from models.files.disk import require_space
+from models.files.disk import private_folder, require_space
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
 from models.files.places import models_dir
@@ -128,7 +128,7 @@ def _scratch(parent: Path, needed: int) -> Iterator[Path]:
     advice = " Make room there, or choose another place with SPECCHAT_MODELS."
     try:
         with raising(StorageError, f"No model can be written to {parent}", advice):
-            parent.mkdir(parents=True, exist_ok=True)
+            private_folder(parent)
             for left in parent.glob(SCRATCH + "[0-9a-f]" * 32):  # by a program that was killed
                 with suppress(OSError):
                     if time.time() - left.stat().st_mtime > STALE_S:

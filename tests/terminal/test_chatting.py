@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.patience import ALL, WAIT_S
-from tests.terminal.recording import customised, run
+from tests.terminal.recording import run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, Terminal, gone, streaming
 from tui.chat.autosave import SAVE_EVERY
 
 SIZES = 200 if ALL else 40
 OUTCOME = "With guesses: "
-PATIENT = "import assistant.process.worker_process as it\nit.WorkerProcess.patience_s = 3600.0"
 
 
 def test_a_user_types_at_once_chats_races_and_quits(tmp_path: Path, models: list[str]) -> None:
@@ -69,26 +68,6 @@ def test_forty_sizes_a_second_while_it_answers(tmp_path: Path, slow: list[str]) 
             assert terminal.process.poll() is None, terminal.text
         terminal.resize(100, 30)
         terminal.shows("Ask something")
-        terminal.press(ESCAPE)
-        terminal.shows("stopped")
-
-
-def test_an_answer_is_the_same_after_idle_resizes(tmp_path: Path, slow: list[str]) -> None:
-    patient = customised(tmp_path, PATIENT)  # with a worker that is suspended
-    with Terminal(tmp_path, *slow, size=(60, 20), **patient) as terminal:
-        streaming(terminal)
-        terminal.until(lambda screen: "Go on" not in screen)  # it has scrolled away
-        (worker,) = terminal.workers()
-        worker.suspend()
-        terminal.settle(0.5)  # tokens on their way
-        before = terminal.text.split("\n")[:12]
-        assert len("".join(before)) > 300
-        for size in ((10, 20), (20, 5), (50, 20)):
-            for each in (size, (60, 20)):
-                terminal.resize(*each)
-                terminal.settle(0.5)
-            assert terminal.text.split("\n")[:12] == before
-        worker.resume()
         terminal.press(ESCAPE)
         terminal.shows("stopped")
 

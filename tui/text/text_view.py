@@ -126,7 +126,6 @@ class TextView(Widget):
 
     def line_at(self, position: int) -> int:
         """Return the first line that shows a position of the text or a later one."""
-        self.on_resize()  # a new width may be known before there is an event
         lines = enumerate(self.lines)
         return next((y for y, line in lines if max(line.positions, default=-1) >= position), 0)
 
@@ -144,15 +143,6 @@ class TextView(Widget):
             step = viewport.height // RESERVED_FRACTION + 1
             self._height += -self._height % step
         return self._height
-
-    def on_resize(self) -> None:
-        """Lay out for a new width: Textual does not ask for a height that it has cached."""
-        width, height = self.size
-        if not width or self._layout is None or self._layout.width == width:
-            return
-        self._lay_out(width)
-        self._height = height
-        self.refresh(layout=len(self.lines) > height)
 
     def render_line(self, y: int) -> Strip:
         """Render a line."""
@@ -203,7 +193,6 @@ class TextView(Widget):
 
         ansi, dark = self.app.native_ansi_color, self.app.current_theme.dark
         self._layout = TextLayout(width, self._formatted, ansi, dark)
-        self._height = 0  # the height for another width would leave blank lines
         self.lines, self._kinds = [], TokenKinds()
         self._waiting = deque(run for step in self._steps for run in runs_of(step, self.ghosts))
         self._advance(self._layout)

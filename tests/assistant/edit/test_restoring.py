@@ -40,12 +40,6 @@ def test_lines_left_out_unasked_are_put_back_before_those_that_follow(new, lines
     assert restored(rewrite(), new, back.lost) is None
 
 
-def test_the_end_that_is_left_out_is_put_back_once_all_is_written():
-    new = [*HEAD, *FIRST, *SECOND]
-    assert restored(rewrite(), new, set()) is None
-    assert restored(rewrite(), new, set(), is_whole=True).lines[-2:] == THIRD
-
-
 @pytest.mark.parametrize("name", ["a.md", "a.yaml", "a.css"])
 def test_all_lines_come_back_of_an_end_that_is_left_out_unasked(name):
     new = [PROSE[0].upper(), *PROSE[1:3]]
@@ -71,6 +65,7 @@ def test_all_lines_come_back_that_an_addition_leaves_out():
         ("Rename a to path", [*HEAD, *FIRST, *SECOND, THIRD[0]]),
         ("Rename a to path", [*HEAD, *FIRST, "    return something"]),
         ("Use pathlib instead of os", ["from pathlib import Path", "", "", FIRST[0]]),
+        ("Rename a to path", ["", "", *FIRST, SECOND[0]]),  # the import was lost earlier
     ],
 )  # fmt: skip
 def test_lines_removed_on_request_or_still_there_are_not_put_back(wish, new):

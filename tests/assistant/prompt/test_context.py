@@ -14,13 +14,10 @@ def wrapped(messages):
     return [code for each in messages for code in (0, *map(ord, each.content), 1, 2, 3)] + [4, 5]
 
 
-def test_a_question_that_does_not_fit_alone_is_refused_with_both_numbers():
+def test_a_part_that_does_not_fit_is_named_for_what_it_is_with_both_numbers():
     for messages in (conversation(30), conversation(2, 2, 50), conversation(30)[:1]):
-        with pytest.raises(ContextFull, match=r"\d+ tokens.*room for 5"):
+        with pytest.raises(ContextFull, match=r"takes? \d+ tokens.*room for 5"):
             fit(messages, encode, 5)
-
-
-def test_a_part_that_does_not_fit_is_named_for_what_it_is():
     system, answer = Message("system", "s" * 60), Message("assistant", "a" * 60)
     with pytest.raises(ContextFull, match=r"^The system prompt takes \d\d tokens.*room for 50"):
         fit([system, Message("user", "u")], wrapped, 50)
@@ -39,6 +36,11 @@ def test_a_cut_of_short_turns_leaves_half_of_the_room_free(system):
             assert (room + frame) // 2 - 24 <= len(tokens) <= (room + frame) // 2 + 24
         before = dropped
     assert before > 150
+
+
+def test_turns_that_take_more_together_than_alone_are_dropped_until_the_rest_fits():
+    tokens, _ = fit(conversation(*[2] * 20), wrapped, 100, lambda turn: wrapped(turn)[::2])
+    assert 40 < len(tokens) <= 100
 
 
 @pytest.mark.parametrize("turns", [50, 500, 1500])

@@ -316,10 +316,13 @@ def test_a_continued_answer_begins_where_it_stopped(template):
             assert again == tokens_
             assert thoughts.state(again).position.state == "thought"
             assert thoughts.forced(again) == ord("<")  # what it thought before counts
-    for thought in ("Hm.", ""):
-        tokens_, request = prompt(goes_on, ASKED, Message("assistant", "Yes", (), thought))
-        closed = bool(thought) or template is R1
-        assert text(goes_on, tokens_).endswith(f"{thought}</think>\n\nYes" if closed else "\nYes")
+    marked = "Hm.</think>\n\nYes"  # as a client may write both
+    for thought, content in (("Hm.", "Yes"), ("", "Yes"), ("", marked)):
+        tokens_, request = prompt(goes_on, ASKED, Message("assistant", content, (), thought))
+        closes = content is marked or thought or template is R1
+        begun = marked if content is marked or thought else "</think>\n\nYes" if closes else "\nYes"
+        assert text(goes_on, tokens_).endswith(begun)
+        assert text(goes_on, tokens_).count("</think>") == bool(closes)
         assert thoughts_of(goes_on, request, tokens_).state(tokens_).position.state == "answer"
 
 

@@ -13,7 +13,7 @@ from assistant.serve.api_error import ApiError
 from assistant.serve.completion_schema import MOST_MESSAGES, CompletionRequest, from_chat, parse
 from assistant.serve.conversation_schema import LONGEST_TOOLS, MOST_CALLS, MOST_TOOLS, UNREADABLE
 from assistant.serve.dialect import MOST_NOTICES
-from assistant.serve.recent_answers import AnswerTokens
+from assistant.serve.recent_answers import MAX_ANSWERS_REMEMBERED, AnswerTokens
 from assistant.serve.responses import from_response
 from assistant.serve.text_completion import from_text
 from tests.assistant.serve.conftest import finished
@@ -319,3 +319,7 @@ def test_an_answer_is_found_by_its_calls_however_their_json_is_written() -> None
     assert tokens(ToolCall("wait", "{}", "y")) == (9,)
     assert tokens(ToolCall("look", '{"far":2,"at":"a"}', "x")) == ()
     assert tokens(look, look) == tokens(look, text="So.") == tokens(text="Hi.") == tokens() == ()
+    for number in range(MAX_ANSWERS_REMEMBERED - 1):
+        remembered.remember(finished("", (7, 8), tool_calls=(look,)))  # the newest each time
+        remembered.remember(finished(f"{number}", (number,)))
+    assert (tokens(look), tokens(text="0"), tokens(ToolCall("wait", "{}"))) == ((7, 8), (0,), ())

@@ -1,8 +1,10 @@
 """`ChatSession`: questions, answers and branches are saved, and nothing shown is lost."""
 
+from dataclasses import replace
+
 import pytest
 
-from assistant.events import Decoded, Prepared, Stop, Warned
+from assistant.events import Decoded, Finished, Prepared, Stop, Warned
 from assistant.request import Request
 from assistant.session.events import Added, Changed, NeedsModel
 from assistant.store.store import Store
@@ -51,6 +53,10 @@ async def test_an_answer_is_saved_while_it_streams_with_its_trace(chats):
     assert stage.session.idle
     await stage.ask("And?")
     assert stage.requests[-1].messages[1].token_ids == (65,)  # as it was decoded
+    await stage.answer("So.")
+    stage.session.ready(replace(MODEL, name="another"))  # to which they mean nothing
+    await stage.ask("And?")
+    assert not any(message.token_ids for message in stage.requests[-1].messages)
 
 
 async def test_a_question_without_a_model_waits_for_one_and_can_be_withdrawn():
@@ -182,8 +188,9 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     await stage.decode("cause.")
     stage.session.responses.save()
     assert chats[1].path(1)[-1].token_ids == ()  # the first part's are not those of all the text
-    await stage.finish("cause.", stats=MORE)
+    await stage.handle(Finished("cause.", (), Stop.STOP_STRING, MORE), last=True)
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
+    assert stage.session.branch.leaf.token_ids == ()
     assert stage.session.branch.leaf.stats == BOTH  # the figures of both parts
     assert "".join(step.text for step in stage.store.trace(cut.id)) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):

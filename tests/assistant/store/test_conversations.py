@@ -1,6 +1,7 @@
 """Conversations in the store: their list, their branches, deletion and restoration."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -126,7 +127,11 @@ def test_restoring_undoes_dropping_and_brings_back_what_is_below_a_hidden_messag
 
 def test_a_fork_is_a_conversation_of_its_own(store, tree):
     conversation, records = tree
+    store.pin(conversation)
+    store.update(replace(records[3], state="streaming"))  # which the fork's does not
     other = store.fork(records[3].id)
+    assert store.path(other)[-1].state == "stopped"
+    assert [row.id for row in store.summaries() if row.pinned] == [conversation]
     assert contents(store, other) == B
     again = store.fork(store.path(other)[-1].id)
     assert {row.title for row in store.summaries() if row.id in (other, again)} == {"Fork: a"}

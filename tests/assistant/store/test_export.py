@@ -131,9 +131,9 @@ def test_an_import_with_a_number_that_is_too_large_adds_nothing(store, name):
 def test_a_conversation_that_is_there_already_is_not_added_again(store):
     kept = [store.whole(talk(store, text)[0]) for text in ("How is bread baked?", "Why?")]
     other = opened()
-    first, second = other.import_conversations(kept)
+    first, second, twice = other.import_conversations([*kept, kept[0]])
     known = other.import_conversations([kept[1], kept[0], kept[1]])
-    assert [each.is_new for each in (first, second, *known)] == [True, True, False, False, False]
+    assert [each.is_new for each in (first, second, twice, *known)] == [True] * 2 + [False] * 4
     ask(other, first.number, other.path(first.number)[-1].id, "And cake?")  # it went on here
     assert other.import_conversations(kept)[0] == replace(first, is_new=False)
     other.delete(first.number)

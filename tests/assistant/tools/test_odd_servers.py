@@ -65,7 +65,6 @@ async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
         assert await tools.call(ToolCall("odd__go", "{}"), before) is None
         after = tools.offered["odd__go"]
         assert (before.tool.description, after.tool.description) == ("version 1", "version 2")
-        assert before.fingerprint != after.fingerprint
         assert (await call(tools, allowed=after)).text == "done"
         assert file.read_text() == "6"
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import pytest
 
+from assistant.tools.server import usable_tools
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ServerSettings, ToolSettings
 from tests.assistant.tools.odd_server import Server
@@ -46,11 +47,17 @@ async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_setting
     assert names <= {"OWN", "LC_CTYPE", *usual}  # Python itself may set LC_CTYPE
 
 
-async def test_an_approval_is_for_a_command_and_all_that_its_server_says():
-    one, other = odd("Failing"), odd("Failing", "argument")
-    async with opened(one) as first, opened(one) as again, opened(other) as second:
-        prints = [report(each).tools[0].fingerprint for each in (first, again, second)]
-    assert prints[0] == prints[1] != prints[2]
+def test_an_approval_is_for_a_command_and_all_that_its_server_says():
+    from mcp_types import Tool, ToolAnnotations
+
+    says, run = {"name": "go", "input_schema": {}}, ServerSettings("srv", "run")
+    notes = {"annotations": ToolAnnotations(read_only_hint=True)}
+    changes = notes, {"title": "b"}, {"description": "b"}, {"input_schema": {"b": 1}}
+    servers = replace(run, command="b"), replace(run, args=("b",)), replace(run, cwd="/")
+    pairs = [(server, Tool(**says)) for server in (run, *servers, run)]
+    pairs += [(run, Tool(**says | change)) for change in changes]
+    tools = [tool for server, listed in pairs for tool in usable_tools(server, [listed])[0]]
+    assert len({tool.fingerprint for tool in tools}) == len(tools) - 1 == 8  # one is there twice
 
 
 @pytest.mark.parametrize(

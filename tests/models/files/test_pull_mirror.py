@@ -57,6 +57,7 @@ def test_parts_become_the_file(tmp_path, mirrored, data, monkeypatch):
     seen = []
     path = pull("toy", progress=seen.append)
     assert path == models_dir() / "toy.gguf"
+    assert not models_dir().stat().st_mode & 0o077  # nobody else may look into it
     assert path.read_bytes() == data
     assert max(fetched(seen)) == len(data)
     assert leftovers(models_dir()) == []

@@ -112,6 +112,8 @@ async def test_a_larger_model_is_suggested_once(
 ) -> None:
     suggestion = "There is a larger one."
     monkeypatch.setattr("tui.chat.chat_controller.suggest_larger", lambda *_: suggestion)
+    async with open_chat(*pair, novice=True, save=False) as chat:
+        assert not chat.screen.controller.may_suggest  # as it could not be remembered
     async with open_chat(*pair, novice=True, offline=True) as chat:
         await chat.ask("Offline")
         assert chat.screen.controller.may_suggest

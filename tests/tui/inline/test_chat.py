@@ -12,6 +12,7 @@ import pytest
 from assistant.events import Decoded, Event, ModelInfo, Ready
 from assistant.session.attachments import LIMIT
 from assistant.session.events import InputRestored
+from assistant.session.unsent_text import Unsent
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
@@ -60,6 +61,9 @@ async def test_a_paste_replaces_no_other_also_after_a_restart_and_is_refused_if_
     for text in ("b", "x" * (LIMIT + 1)):
         chat.paste(text)
     assert [file.text for file in chat.attachments] == ["a", "b"]
+    chat.queued = Unsent("one"), Unsent("two")
+    chat.stop()  # each goes before the next
+    assert [call.args for call in chat.prompt.put.call_args_list[-2:]] == [("two",), ("one",)]
     assert "10,000,001 characters; 10,000,000 fit." in chat.scrollback.finished()
 
 
@@ -68,9 +72,11 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_pat
     for name in ("my", "my file.txt", "b.md"):
         Path(name).write_text(name)
     chat._handle(READY)
+    chat.add([Attachment("notes/", "")])  # a folder, which stays
     chat.submit("Is @my file.txt, or @my? And me@b.md (@b.md)\nor @b.md. @none @c.md. @ @no/d @my")
     (question,) = chat.session.branch.records
-    assert [file.name for file in question.attachments] == ["my file.txt", "my", "b.md"]
+    assert [file.name for file in question.attachments[1:]] == ["my file.txt", "my", "b.md"]
+    assert [file.name for file in chat.attachments] == ["notes/"]
     assert "There is no file c.md, no/d: sent as text only." in chat.scrollback.finished()
     Path("b.md").write_bytes(b"\0\1\2")
     SlashCommands(chat).enter("/tmp/x is @b.md")

@@ -77,6 +77,10 @@ def test_an_allowed_edit_is_written_and_can_be_undone(edit):
     assert done.stdout == ""
     edit("--undo", "file.txt")
     assert Path("file.txt").read_text() == OLD
+    Path("other.txt").write_text(OLD)
+    edit("other.txt", "spell 9", "--no-save", "--max-tokens", "none", keys="y")
+    assert 500 < edit.requests[-1].max_tokens < 2000  # a limit of its own
+    assert "No earlier version" in str(edit("--undo", "other.txt", code=1).exception)
 
 
 def test_an_empty_file_loses_no_line(edit):
@@ -116,10 +120,11 @@ def editor(monkeypatch):
 
 
 def test_a_new_version_is_edited_before_it_is_written(edit, editor):
-    editor(lambda text: text.replace("nine", "NINE"))
+    editor(lambda text: text[text.index("line 4") :].replace("nine", "NINE"))
     done = edit("file.txt", "spell 9", keys="ey")
     assert "+line NINE" in done.stderr
-    assert Path("file.txt").read_text() == f"{NEW}\n".replace("nine", "NINE")
+    assert "It leaves out lines 1 to 4." in done.stderr
+    assert Path("file.txt").read_text() == f"{NEW[28:]}\n".replace("nine", "NINE")
 
 
 @pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"\0")])
