@@ -72,7 +72,16 @@ def _partial_mark(text: str, mark: str) -> int:
 
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
-UNSPACED = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+SHIFTS = re.compile(r"\x1b\$[()]?[@-D]")  # to the characters of ISO-2022, of which all are ASCII
+PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")
+"""How office files begin; some are text, which only programs read."""
+SMALL = "a-zß-ÿœšž"
+SIGNS = re.compile(
+    rf"[\x80-\x84\x86-\x9f]|(?<=[{SMALL}])"
+    rf"[^\0-\x9f{SMALL}ÄÖÜ\xa0\xad°´·¬×±²½‘’“”–—…•™®€]+(?=[{SMALL}])"
+)
+"""Controls, and signs and capitals within a word: the text is in no Western encoding."""
+UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
 
 
@@ -92,6 +101,9 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     """
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
     encodings = [encoding]
+    if data.startswith(PACKED):
+        why = "but an office file or an archive; save what it holds as text, docx or PDF"
+        raise UsageError(f"{name} is not text {why}.")
     if encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
         encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
     for encoding in encodings:
@@ -99,12 +111,18 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
             text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)
         except UnicodeDecodeError:
             continue
-        if "\0" not in text and (encoding.startswith("utf") or _is_western(text)):
+        is_plain = "\0" not in text and not SHIFTS.search(text)
+        if is_plain and (encoding.startswith("utf") or _is_western(text)):
             return EncodedText(text, encoding, bom)
     raise UsageError(f"{name} is not text in a known encoding; only text can be used, best UTF-8.")
 
 
 def _is_western(text: str) -> bool:
     """Return whether a text may be in Latin-1, in which Cyrillic is runs of accented letters."""
-    foreign, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]{3,}", "[A-Za-z]+"))
-    return sum(map(len, foreign)) <= sum(map(len, plain)) and not CONTROLS.search(text)
+    accented, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]", "[A-Za-z]"))
+    runs, german = re.findall(r"[^\0-\x7f]{3,}", text), {*"ÄÖÜäöüß"}
+    foreign = sum(len(run) for run in runs if len({*filter(str.isalpha, run)} - german) > 1)
+    turkish = 0 if re.search("[áéíóúæ]", text) else len(re.findall("[ýþð]", text))
+    odd = max(2 * foreign, 40 * len(SIGNS.findall(text)), 2 * turkish)
+    is_plain = odd <= len(accented) and sum(map(len, runs)) <= len(plain)
+    return is_plain and not CONTROLS.search(text)

@@ -21,6 +21,7 @@ from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
 SCANNED = "(This page is a picture; its text cannot be read.)"
+LOCKED = b"\xd0\xcf\x11\xe0"  # how a docx with a password begins
 _DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+")  # a picture within a text
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
 _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line ends within tables
@@ -64,9 +65,10 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     except UnsupportedFile:
         raise
     except UsageError as error:
-        raise UnsupportedFile("is not text in a known encoding") from error
+        raise UnsupportedFile(str(error).partition(";")[0].removeprefix(". ")) from error
     except Exception as error:  # each reader has many of its own
-        why = "needs a password" if "password" in str(error) else f"is malformed: {error}"
+        is_locked = "password" in str(error) or data.startswith(LOCKED)
+        why = "needs a password" if is_locked else f"is malformed: {error}"
         raise UnsupportedFile(why) from error
     if not size and kind in DOCUMENTS:
         raise UnsupportedFile("holds no text; it may be scanned")

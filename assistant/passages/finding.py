@@ -27,9 +27,10 @@ KNOWN, RELATED = 0.35, 0.5
 folder to be about it; and the share of that passage's own share that the others must have."""
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must have
-COPY, VERSION = 0.8, 0.4
-"""The share of trigrams above which a passage may be a version of another; and the share of what
-other passages must have that a version needs: the question may name what a later one replaced."""
+COPY, CORRECTED, VERSION, LONGEST = 0.8, 0.6, 0.4, 12
+"""The share of trigrams above which a passage may be a version of another, also where both begin
+with the same line; the share of what other passages must have that a version needs; and by how many
+words of a passage one with less is searched for: the question may name what a later one replaced."""
 
 
 class Hits(NamedTuple):
@@ -130,8 +131,23 @@ class _Query:
                 weights.update((id_, weights[id_] + weight) for id_, _ in rows)
         return weights
 
+    def alike(self, ids: Iterable[int]) -> Iterator[int]:
+        """Yield for each passage the one of another file that has most of its longest words."""
+        for id_ in ids:
+            file, language, packed = self._sql.execute(
+                "SELECT file, language, packed FROM passage JOIN file ON file.id = file "
+                "WHERE passage.id = ?", (id_,)
+            ).fetchone()  # fmt: skip
+            terms = sorted({*words.terms(index_file.unpacked(packed), language).split()}, key=len)
+            query = " OR ".join(f'"{term}"' for term in terms[-LONGEST:] or ["-"])
+            rows = self._sql.execute(
+                "SELECT rowid FROM words WHERE words MATCH ? AND rowid NOT IN "
+                "(SELECT id FROM passage WHERE file = ?) ORDER BY rank LIMIT 1", (query, file)
+            )  # fmt: skip
+            yield from (other for (other,) in rows)
+
     def versions(
-        self, ids: Sequence[int], shares: dict[int, float], min_share: float, named: Container[int]
+        self, ids: Iterable[int], shares: dict[int, float], min_share: float, named: Container[int]
     ) -> Iterator[_Version]:
         """Yield passages; those in another language need `min_share`, or a name in the question."""
         for id_ in ids:
@@ -182,7 +198,8 @@ def find(
         shares[id_], scores[id_] = shares[id_] + weight, scores[id_] + weight
     ids = [id_ for id_, share in shares.items() if share >= VERSION * related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
-    fit = query.versions(ids[: 4 * limit], shares, FOREIGN * whole, named)
+    ids = [*dict.fromkeys([*ids[: 4 * limit], *query.alike(ids[:limit])])]
+    fit = query.versions(ids, shares, FOREIGN * whole, named)
     return Hits(_joined(_distinct(fit, folder, limit, related)), query.instead)
 
 
@@ -196,7 +213,9 @@ def _distinct(
     texts, distinct = list[list[tuple[list[str], _Version]]](), dict[int, Passage]()
     for version in fit:
         own = version.passage.text.split()
-        near = [versions for versions in texts if _are_near(own, versions[0][0])]
+        near = [
+            versions for versions in texts if _are_near(version.passage, versions[0][1].passage)
+        ]
         if not near and version.share >= related:
             texts.append([(own, version)])
         elif near and own not in [other for other, _ in near[0]]:
@@ -214,9 +233,12 @@ def _distinct(
     return dict([*distinct.items()][:limit])
 
 
-def _are_near(one: list[str], other: list[str]) -> bool:
-    own, others = ({*zip(text, text[1:], text[2:], strict=False)} for text in (one, other))
-    return one == other or len(own & others) > COPY * max(len(own), len(others))
+def _are_near(one: Passage, other: Passage) -> bool:
+    words = one.text.split(), other.text.split()
+    own, others = ({*zip(text, text[1:], text[2:], strict=False)} for text in words)
+    first, second = ((part.heading, part.text.partition("\n")[0]) for part in (one, other))
+    share = CORRECTED if first == second else COPY
+    return words[0] == words[1] or len(own & others) > share * max(len(own), len(others))
 
 
 def _joined(passages: dict[int, Passage]) -> list[Passage]:

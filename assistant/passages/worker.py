@@ -77,6 +77,8 @@ def print_text(path: Path) -> None:
     kind = path.suffix.lower()
     _limit_time(CPU_S)
     try:
+        if path.exists() and not path.is_file():
+            sys.exit("is not a file; only files with text can be used")
         with open_regular(path) as file:
             lines = file_lines.lines(file_lines.content(file.fileno(), kind), kind)
     except OSError as error:

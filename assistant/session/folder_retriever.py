@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import accumulate, chain, zip_longest
 from math import inf
 from pathlib import Path
 from time import monotonic, time
@@ -147,13 +147,16 @@ class FolderRetriever:
         texts = [file for file in given if file.is_folder and file.text]
         searches = {name: _index(name).find for name in self.names(given)}
         searches |= {file.name: partial(find_in_text, file.whole.name, file.text) for file in texts}
-        hits = {name: find(words, questions, limit) for name, find in searches.items()}
+        hits = {name: find(words, questions, 2 * limit) for name, find in searches.items()}
         by_name = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
         distinct: dict[str, Attachment] = {}  # by their texts
         for hit in filter(None, chain.from_iterable(zip_longest(*by_name))):
             distinct.setdefault(hit.text, hit)
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
-        passages = before_question(islice(distinct.values(), limit), path, model.n_ctx)
+        total = accumulate(tokens(text) for text in distinct)  # short ones leave room for others
+        counted = zip(range(2 * limit), distinct.values(), total, strict=False)
+        fit = (hit for i, hit, size in counted if i < limit or size <= limit * PASSAGE)
+        passages = before_question(fit, path, model.n_ctx)
         unfit = (file for file in texts if not hits[file.name].passages)
         earlier = {file.whole.name for record in path for file in record.attachments}
         half = model.n_ctx // 2

@@ -86,6 +86,19 @@ def test_a_version_that_differs_in_a_word_stands_beside_the_other(write, old, ne
     assert notes == {older: "older than b.md", "b.md": f"newer than {older}"}
 
 
+@pytest.mark.parametrize("question", ["Who is Holloway?", "Has the pump its pressure?"])
+def test_a_corrected_sheet_stands_beside_the_old_one_whatever_is_asked(write, question):
+    sheet = (
+        "# The sheet\n\nThe pump of the house by the sea is set to a pressure of {} bar. It is "
+        "oiled by {}, who has his keys, and runs at {} degrees, but never on one of these days."
+    )
+    index = write(
+        a=sheet.format("1.5", "Holloway", 70), b=sheet.format("2", "Ms Okafor", 55), c="."
+    )
+    assert {*names(index, question)} == {"a.md", "b.md"}
+    assert all(each.note for each in index.find(question).passages)
+
+
 def test_the_same_text_is_found_once(write):
     assert len(write(a="A zebra.", b="A  zebra.").find("zebra").passages) == 1
 
@@ -102,6 +115,9 @@ def test_the_same_text_is_found_once(write):
         ("房租每月八百三十欧元。", "房租多少钱？", True),
         ("房租每月八百三十欧元。", "下雨了吗？", False),
         ("鍵はボイラーの後ろ", "鍵はどこ", True),
+        ("ថ្លៃឈ្នួលគឺប្រាំបីរយដុល្លារក្នុងមួយខែ។", "ថ្លៃឈ្នួលប៉ុន្មាន", True),
+        ("ថ្លៃឈ្នួលគឺប្រាំបីរយដុល្លារក្នុងមួយខែ។", "ឡាននៅឯណា", False),
+        ("နှင်းဆီပန်းများကို မနက်တိုင်း ရေလောင်းပါ။ မြေဩဇာကို ကျွေးပါ။", "အိမ်လခ ဘယ်လောက်လဲ", False),
         ("我们使用Docker部署服务。", "docker 是什么？", True),
     ],
 )
