@@ -28,9 +28,9 @@ folder to be about it; and the share of that passage's own share that the others
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must have
 COPY, CORRECTED, VERSION, LONGEST = 0.8, 0.6, 0.4, 12
-"""The share of trigrams above which a passage may be a version of another, also where both begin
-with the same line; the share of what other passages must have that a version needs; and by how many
-words of a passage one with less is searched for: the question may name what a later one replaced."""
+"""The share of trigrams above which a passage may be a version of another, and where both have the
+same first line; the share of what others must have that a version needs, and by how many words of
+them one with less is searched for: the question may name what a later one replaced."""
 
 
 class Hits(NamedTuple):

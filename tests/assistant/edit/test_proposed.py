@@ -15,6 +15,8 @@ BARE = PROSE.replace("sh\n", "\n")
 NAMED = Path(__file__).with_name("named.txt")
 """The name of the file, or nothing, and an answer, in which ⏎ is a new line."""
 FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE), Attachment("no.py", "\n")]
+ALIKE = enumerate(("a/b.css", "b.css", "a/my b.css", "a/c.css", "b/c.css"), 1)
+FILES += [Attachment(name, f"p\nq\n{n}\n{n}a\n{n}b") for n, name in ALIKE]
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,9 @@ FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE), Attachment(
         (f"1. So:\n   ```py\n{CODE}#\n   ```", "code.py", f"{CODE}#\n"),
         ("`no.py`:\n```\nx\n```", "no.py", "x\n"),
         (f"**notes.md**\n```\n{PROSE[:43]}\n```", "notes.md", f"{PROSE[:43]}\n"),
+        ("**b.css**\n```\np\nq\n2\n2a\n```", "b.css", "p\nq\n2\n2a\n"),
+        ("**c.css**\n```\np\nq\n5\n5a\n```", "b/c.css", "p\nq\n5\n5a\n"),
+        ("**my b.css**\n```\np\nq\n3\n3a\n```", "a/my b.css", "p\nq\n3\n3a\n"),
     ],
 )
 def test_a_new_version_is_found_in_an_answer(answer, name, text):
@@ -63,6 +68,18 @@ def test_the_version_that_was_attached_last_counts():
 def test_lines_that_are_left_out_are_named():
     (version,) = proposed(f"```\n{CODE[:25]}\n# ... rest of the file\n```", *FILES)
     assert version.gap == "lines 5 to 6 are replaced by “# ... rest of the file”"
+
+
+@pytest.mark.parametrize(
+    ("answer", "gap"),
+    [
+        ("**a.md**\n```md\n# T\n```\nmake\n```\nEnd.\n```", "its end may open a block within it"),
+        ("**a.c**\n```\nx\n```\n**a.c**\n```\ny\n```", "the answer has another block of this name"),
+        ("**a.md**\n```md\n# T\n```sh\nmake\n```\nEnd.\n```", ""),
+    ],
+)
+def test_a_new_file_of_which_the_answer_may_hold_more_is_called_a_fragment(answer, gap):
+    assert [new.gap for new in proposed(answer)] == [gap]
 
 
 def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
