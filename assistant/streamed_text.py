@@ -72,9 +72,8 @@ def _partial_mark(text: str, mark: str) -> int:
 
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
-SHIFTS = re.compile(r"\x1b\$[()]?[@-D]")  # to the characters of ISO-2022, of which all are ASCII
-PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")
-"""How office files begin; some are text, which only programs read."""
+NO_TEXT = re.compile(r"\0|\x1b\$[()]?[@-D]")  # or ISO-2022, of which all characters are ASCII
+PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
 SMALL = "a-zß-ÿœšž"
 SIGNS = re.compile(
     rf"[\x80-\x84\x86-\x9f]|(?<=[{SMALL}])"
@@ -100,21 +99,19 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
         UsageError: it is not text in an encoding that is known; UTF-16 needs a byte order mark.
     """
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
-    encodings = [encoding]
+    encodings, why = [encoding], "in a known encoding; only text can be used, best UTF-8"
     if data.startswith(PACKED):
-        why = "but an office file or an archive; save what it holds as text, docx or PDF"
-        raise UsageError(f"{name} is not text {why}.")
-    if encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
+        encodings, why = [], "but an office file or an archive; save what it holds as text or PDF"
+    elif encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
         encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
     for encoding in encodings:
         try:
             text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)
         except UnicodeDecodeError:
             continue
-        is_plain = "\0" not in text and not SHIFTS.search(text)
-        if is_plain and (encoding.startswith("utf") or _is_western(text)):
+        if not NO_TEXT.search(text) and (encoding.startswith("utf") or _is_western(text)):
             return EncodedText(text, encoding, bom)
-    raise UsageError(f"{name} is not text in a known encoding; only text can be used, best UTF-8.")
+    raise UsageError(f"{name} is not text {why}.")
 
 
 def _is_western(text: str) -> bool:
@@ -122,7 +119,6 @@ def _is_western(text: str) -> bool:
     accented, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]", "[A-Za-z]"))
     runs, german = re.findall(r"[^\0-\x7f]{3,}", text), {*"ÄÖÜäöüß"}
     foreign = sum(len(run) for run in runs if len({*filter(str.isalpha, run)} - german) > 1)
-    turkish = 0 if re.search("[áéíóúæ]", text) else len(re.findall("[ýþð]", text))
-    odd = max(2 * foreign, 40 * len(SIGNS.findall(text)), 2 * turkish)
+    odd = max(2 * foreign, 40 * len(SIGNS.findall(text)))
     is_plain = odd <= len(accented) and sum(map(len, runs)) <= len(plain)
     return is_plain and not CONTROLS.search(text)

@@ -21,9 +21,7 @@ from models.files.places import expanded
 MARKS = re.compile(r"(?P<indent> *)(?P<sign>`{3,}|~{3,})[ \t]*(?P<language>[^`]*)")
 """The line that opens or closes a block: its marks, and what follows those that open one."""
 PATCHES = ("diff", "patch")
-HUNK = re.compile(r"@@ -\d|<{7} (?i:search|original|head)")
-"""A line among the first of a block that holds changes, whatever its marks call it."""
-MARKDOWN = (".md", ".markdown", ".mdx")
+HUNK = re.compile(r"\s*(?:@@ -\d|<{7} (?i:search|original|head))")  # whatever its marks say
 SHELL = re.compile(r"(?:ba|z|fi|c)?sh\b|shell|console|terminal|powershell|cmd")
 SCRIPTS = ("", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat")
 """The languages of commands, which use a file that is named above them, unless it is a script."""
@@ -52,12 +50,10 @@ class ProposedFile(NamedTuple):
         path = expanded(self.name)
         if self.old is not None:
             return "" if os.path.isfile(path) else f"{self.name} is gone."
-        where = "not in this folder"
-        with suppress(OSError, RuntimeError):  # this folder is gone, or a link leads to itself
-            if path.resolve().is_relative_to(Path.cwd()):
-                parts = path.resolve().relative_to(Path.cwd()).parts
-                where = "in .git" * (".git" in map(str.lower, parts))
-        return f"{self.name} is {where}, so no answer writes it." if where else ""
+        with suppress(OSError, RuntimeError, ValueError):  # no folder, a link to itself, elsewhere
+            if ".git" not in map(str.lower, path.resolve().relative_to(Path.cwd()).parts):
+                return ""
+        return f"{self.name} is outside this folder or in its .git, so no answer writes it."
 
 
 def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[ProposedFile]:
@@ -109,7 +105,7 @@ def _proposal(name: str, old: Sequence[str] | None, new: Sequence[str], gap: str
 
 
 def _named_blocks(
-    lines: Sequence[str], versions: Mapping[str, Sequence[str]]
+    lines: list[str], versions: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, list[str], str]]:
     """Yield the name and the lines of each block of an answer that is a file, and what it may lack.
 
@@ -123,11 +119,12 @@ def _named_blocks(
         ends = [*islice(_ends(lines, start), max(2, limit))]
         if ends:
             budget -= len(ends)
+            lines[start] += "diff" * any(map(HUNK.match, lines[start + 1 : start + 7]))
             texts = [dedent("\n".join(lines[start:end])).split("\n") for end in ends]
             fits = {name: texts[: limits[name]] for name in versions}
             label = _label(lines[below:start], texts[0], versions)
             name, index = _best(label, fits, versions)
-            is_open = name not in versions and len(ends) > 1 and name.endswith(MARKDOWN)
+            is_open = name not in versions and len(ends) > 1 and name.endswith((".md", ".mdx"))
             if name:
                 yield name, texts[index][1:], "its end may open a block within it" * is_open
             start = below = ends[index]
@@ -143,7 +140,7 @@ def _best(
     more than what it is like, unless it is a part of that file.
     """
     texts = (name for name, old in versions.items() if any(old))
-    known = [name for name in texts if _one_word(f"/{name}").endswith(f"/{_one_word(label)}")]
+    known = [name for name in texts if f"/{name}".endswith(f"/{label}")]
     known = [label] if label in known else known
     if label and not known:
         return label, 0
@@ -152,7 +149,7 @@ def _best(
             (_likeness(old, text[1:], NAMED if name in known else ALIKE), -index, name)
             for name, old in versions.items()
             for index, text in enumerate(fits[name])
-            if name.endswith(PATCHES) or not _is_patch(text)
+            if name.endswith(PATCHES) or not text[0].endswith(PATCHES)
         ),
         default=(0.0, 0, ""),
         key=itemgetter(0, 1),
@@ -160,23 +157,15 @@ def _best(
     return (name, -index) if likeness else ("", 0)
 
 
-def _one_word(name: str) -> str:
-    return name.replace(" ", "_")
-
-
-def _is_patch(block: Sequence[str]) -> bool:
-    return block[0].endswith(PATCHES) or any(map(HUNK.match, block[1:7]))
-
-
 def _label(above: Sequence[str], block: Sequence[str], attached: Iterable[str]) -> str:
     """Return what an answer calls a block: beside its marks, in its first line, or above it."""
     opening, comment = block[0].lstrip("`~ "), COMMENT.fullmatch("".join(block[1:2]))
     near, other, *_ = [*filter(str.strip, reversed(above)), "", ""]
     title = other if TITLE.match(other) and not TITLE.match(near) else ""
-    spaced = {part for name in attached for part in (name, os.path.basename(name)) if " " in part}
+    spaced = {name.replace(" ", "_"): name for name in attached if " " in name}
     for text in (opening, comment[1] if comment else "", near, title):
-        for name in spaced:
-            text = text.replace(name, _one_word(name))
+        for word, name in spaced.items():
+            text = text.replace(name, base := os.path.basename(name)).replace(base, word)
         names = {(match["used"], match["name"].removeprefix("./")) for match in NAME.finditer(text)}
         if names:
             used, name = names.pop()
@@ -184,8 +173,8 @@ def _label(above: Sequence[str], block: Sequence[str], attached: Iterable[str]) 
                 "".join(block[1:]).startswith("#!") or Path(name).name not in "\n".join(block[1:])
             )
             is_use = used or names or (SHELL.match(opening) and not is_script)
-            is_part = _is_patch(block) and not name.endswith(PATCHES)
-            return "" if is_use or is_part else name
+            is_part = opening.endswith(PATCHES) and not name.endswith(PATCHES)
+            return "" if is_use or is_part else spaced.get(name, name)
     return ""
 
 

@@ -27,10 +27,10 @@ KNOWN, RELATED = 0.35, 0.5
 folder to be about it; and the share of that passage's own share that the others must have."""
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must have
-COPY, CORRECTED, VERSION, LONGEST = 0.8, 0.6, 0.4, 12
+COPY, CORRECTED, VERSION, COMPARED, LONGEST = 0.8, 0.6, 0.4, 16, 12
 """The share of trigrams above which a passage may be a version of another, and where both have the
-same first line; the share of what others must have that a version needs, and by how many words of
-them one with less is searched for: the question may name what a later one replaced."""
+same first line; the share of what others must have that a version needs; and for how many of them
+one with less is searched for, by how many words: the question may name what a later one replaced."""
 
 
 class Hits(NamedTuple):
@@ -131,34 +131,30 @@ class _Query:
                 weights.update((id_, weights[id_] + weight) for id_, _ in rows)
         return weights
 
-    def alike(self, ids: Iterable[int]) -> Iterator[int]:
-        """Yield for each passage the one of another file that has most of its longest words."""
-        for id_ in ids:
-            file, language, packed = self._sql.execute(
-                "SELECT file, language, packed FROM passage JOIN file ON file.id = file "
-                "WHERE passage.id = ?", (id_,)
-            ).fetchone()  # fmt: skip
-            terms = sorted({*words.terms(index_file.unpacked(packed), language).split()}, key=len)
-            query = " OR ".join(f'"{term}"' for term in terms[-LONGEST:] or ["-"])
-            rows = self._sql.execute(
-                "SELECT rowid FROM words WHERE words MATCH ? AND rowid NOT IN "
-                "(SELECT id FROM passage WHERE file = ?) ORDER BY rank LIMIT 1", (query, file)
-            )  # fmt: skip
-            yield from (other for (other,) in rows)
-
     def versions(
-        self, ids: Iterable[int], shares: dict[int, float], min_share: float, named: Container[int]
+        self, ids: list[int], shares: dict[int, float], min_share: float, named: Container[int]
     ) -> Iterator[_Version]:
-        """Yield passages; those in another language need `min_share`, or a name in the question."""
-        for id_ in ids:
-            path, language, changed, first, last, heading, header, packed = self._sql.execute(
-                "SELECT path, language, changed, first, last, heading, header, packed "
+        """Yield passages; those in another language need `min_share`, or a name in the question.
+
+        After them come those of other files that are most like the first ones.
+        """
+        for rank, id_ in enumerate(ids):
+            file, path, language, changed, first, last, heading, header, packed = self._sql.execute(
+                "SELECT file, path, language, changed, first, last, heading, header, packed "
                 "FROM passage JOIN file ON file.id = file WHERE passage.id = ?", (id_,)
             ).fetchone()  # fmt: skip
-            text, file = index_file.unpacked(packed), self._folder / path
-            own = Passage(first, last, heading, text, file, header=header)
+            text = index_file.unpacked(packed)
+            own = Passage(first, last, heading, text, self._folder / path, header=header)
             if language not in self._foreign or shares[id_] >= min_share or id_ in named:
                 yield _Version(shares[id_], id_, changed, own)
+            if rank < COMPARED:
+                terms = sorted({*words.terms(text, language).split()}, key=len)[-LONGEST:] or ["-"]
+                alike = (
+                    "SELECT rowid FROM words WHERE words MATCH ? AND rowid NOT IN "
+                    "(SELECT id FROM passage WHERE file = ?) ORDER BY rank LIMIT 1"
+                )
+                found = self._sql.execute(alike, (" OR ".join(f'"{t}"' for t in terms), file))
+                ids += [other for (other,) in found if other not in ids]
 
 
 def find(
@@ -198,8 +194,7 @@ def find(
         shares[id_], scores[id_] = shares[id_] + weight, scores[id_] + weight
     ids = [id_ for id_, share in shares.items() if share >= VERSION * related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
-    ids = [*dict.fromkeys([*ids[: 4 * limit], *query.alike(ids[:limit])])]
-    fit = query.versions(ids, shares, FOREIGN * whole, named)
+    fit = query.versions(ids[: 4 * limit], shares, FOREIGN * whole, named)
     return Hits(_joined(_distinct(fit, folder, limit, related)), query.instead)
 
 

@@ -28,11 +28,7 @@ _STOP_SHARE = 0.04  # of the words of a text in a language that are stop words, 
 PLAIN = str.maketrans({"\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": "", "\u2060": ""})
 # Of scripts without spaces between words, pairs of letters are indexed, without their marks.
 _UNSPACED = re.compile(f"{UNSPACED}{{2}}")
-_BARE = PLAIN | {
-    code: None
-    for code in range(0xE00, 0x1800)
-    if re.match(UNSPACED, chr(code)) and unicodedata.category(chr(code))[0] == "M"
-}
+_SIGNS = re.compile(f"(?={UNSPACED})\\W")
 _PARTS = re.compile(r"_+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # In a pair of a Chinese question, these carry no subject; in Japanese words they may.
 _ASKING = re.compile("多少|[的了吗嗎呢吧是什甚么麼怎哪谁誰几幾我你您他她它们們这這那请請在有]")
@@ -111,7 +107,7 @@ def _terms(word: str, language: str) -> list[tuple[str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    text = unicodedata.normalize("NFKC", text).translate(_BARE)  # without ligatures
+    text = _SIGNS.sub("", unicodedata.normalize("NFKC", text).translate(PLAIN))  # no ligatures
     joined = (name for name in _JOINED.findall(text) if re.search(r"\d|\n", name))
     return _WORD.findall(text) + [re.sub(r"[\W_]", "", name) for name in joined]
 

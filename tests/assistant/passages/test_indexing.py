@@ -128,7 +128,7 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
     (folder / "bomb.docx").write_bytes(zipped(b"\0" * 200_000_000))
     (folder / "laughs.docx").write_bytes(zipped(laughs()))
     (folder / "broken.docx").write_bytes(b"PK no")
-    (folder / "locked.docx").write_bytes(file_lines.LOCKED)
+    (folder / "locked.docx").write_bytes(file_lines.PACKED[1])
     (folder / "table.xlsx").write_bytes(b"PK\3\4")
     (folder / "broken.pdf").write_bytes(pdf("x").replace(b"obj", b"bjo"))
     (folder / "scanned.pdf").write_bytes(pdf("[scan]"))
