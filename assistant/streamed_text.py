@@ -76,10 +76,9 @@ NO_TEXT = re.compile(r"\0|\x1b\$[()]?[@-D]")  # or ISO-2022, of which all charac
 PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
 SMALL = "a-zß-ÿœšž"
 SIGNS = re.compile(
-    rf"[\x80-\x84\x86-\x9f]|(?<=[{SMALL}])"
-    rf"[^\0-\x9f{SMALL}ÄÖÜ\xa0\xad°´·¬×±²½‘’“”–—…•™®€]+(?=[{SMALL}])"
+    rf"(?<=[{SMALL}])[^\0-\x7f\x85{SMALL}ÄÖÜ\xa0¬\xad°-²´·½×‘’“”–—…•™®€]+(?=[{SMALL}])"
 )
-"""Controls, and signs and capitals within a word: the text is in no Western encoding."""
+"""Controls, signs and capitals within a word: it is not in a Western encoding."""
 UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
 
@@ -120,5 +119,4 @@ def _is_western(text: str) -> bool:
     runs, german = re.findall(r"[^\0-\x7f]{3,}", text), {*"ÄÖÜäöüß"}
     foreign = sum(len(run) for run in runs if len({*filter(str.isalpha, run)} - german) > 1)
     odd = max(2 * foreign, 40 * len(SIGNS.findall(text)))
-    is_plain = odd <= len(accented) and sum(map(len, runs)) <= len(plain)
-    return is_plain and not CONTROLS.search(text)
+    return odd <= len(accented) and sum(map(len, runs)) <= len(plain) and not CONTROLS.search(text)

@@ -53,7 +53,7 @@ class ProposedFile(NamedTuple):
         with suppress(OSError, RuntimeError, ValueError):  # no folder, a link to itself, elsewhere
             if ".git" not in map(str.lower, path.resolve().relative_to(Path.cwd()).parts):
                 return ""
-        return f"{self.name} is outside this folder or in its .git, so no answer writes it."
+        return f"{self.name} is outside this folder or in .git, so no answer writes it."
 
 
 def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[ProposedFile]:
@@ -62,8 +62,6 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
     They are new versions of files that were attached before it, and files that it names. Of several
     versions of a file the last counts, and of several attachments of one name, too.
     """
-    if "```" not in answer.content and "~~~" not in answer.content:
-        return []
     versions = _attached(takewhile(lambda record: record.id != answer.id, path))
     last = dict[str, tuple[Sequence[str], str]]()
     for name, block, gap in _named_blocks(END.sub("\n", answer.content).split("\n"), versions):
@@ -71,8 +69,7 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
         earlier, _ = last.get(name, ((), ""))
         if earlier and name not in versions and not _likeness(earlier, new, ALIKE):
             gap = "the answer has another block of this name"
-        is_excerpt = {*new} < {*earlier}  # which the answer explains
-        if new != versions.get(name) and not is_excerpt:
+        if new != versions.get(name) and not {*new} < {*earlier}:  # an excerpt, which it explains
             last[name] = new, gap
     return [_proposal(name, versions.get(name), *block) for name, block in last.items()]
 

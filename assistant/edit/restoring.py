@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from msgspec import structs
-
 from assistant.edit.review import ADDS, lines_left_out, review
 from assistant.edit.rewrite import Rewrite
-from assistant.events import Finished
 
 ABOVE = ("@", "#", "//", "/*", "*")
 """The beginnings of lines right above a definition that belong to it."""
@@ -58,16 +55,6 @@ def restored(
             line = _with_lines_above(old, line, first, end > 0 and bool(new[end - 1].strip()))
             return Restored([*new[:end], *old[line:last]], line + 1, last, lost)
     return Restored([*new[:start], *old[first:last]], first + 1, last, lost)
-
-
-def joined(earlier: Finished, rest: Finished) -> Finished:
-    """Return the end of an answer that was interrupted and continued, with the figures of both."""
-    return structs.replace(rest, stats=earlier.stats.plus(rest.stats))
-
-
-def with_prefix(prefix: str, finished: Finished) -> Finished:
-    """Return the end of an answer that a request had begun, with its whole text."""
-    return structs.replace(finished, text=prefix + finished.text)
 
 
 def _with_lines_above(lines: Sequence[str], line: int, first: int, blanks: bool) -> int:

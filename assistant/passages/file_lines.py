@@ -22,8 +22,7 @@ from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
 SCANNED = "(This page is a picture; its text cannot be read.)"
-# A picture within a text, or a colour of a terminal.
-_DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+|\x1b\\[[\\d;?]*[A-Za-z]")
+_DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+|\x1b\\[[\\d;?]*[A-Za-z]")  # and colours
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
 _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line ends within tables
 # A hyphenation at the end of a line in a PDF; not the hyphen of AX-20.

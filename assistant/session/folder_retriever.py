@@ -61,8 +61,7 @@ class FolderRetriever:
         These are all if a question is `asked`, since files may have changed since.
         """
         now, names = monotonic(), self.names(attachments)
-        fresh_s = 0.0 if asked else FRESH_S
-        stale = tuple(name for name in names if now - self._read.get(name, -inf) > fresh_s)
+        stale = tuple(n for n in names if now - self._read.get(n, -inf) > FRESH_S * (not asked))
         self._read.update(dict.fromkeys(stale, inf))
         return stale
 
@@ -140,8 +139,8 @@ class FolderRetriever:
 
         token_s = newest(model.path, "verify", cache_dir()).prompt_token_s or UNMEASURED_S
         in_time = int(self._settings().about_seconds / token_s / PASSAGE)
-        in_context = max(model.n_ctx // 2 // PASSAGE, 1)
-        limit = min(max(in_time, MIN_PASSAGES), in_context, MAX_PASSAGES)
+        half = model.n_ctx // 2
+        limit = min(max(in_time, MIN_PASSAGES), max(half // PASSAGE, 1), MAX_PASSAGES)
         given, words = question.attachments, question.content
         questions = [record.content for record in reversed(path) if record.role == "user"]
         texts = [file for file in given if file.is_folder and file.text]
@@ -153,13 +152,11 @@ class FolderRetriever:
         for hit in filter(None, chain.from_iterable(zip_longest(*by_name))):
             distinct.setdefault(hit.text, hit)
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
-        total = accumulate(tokens(text) for text in distinct)  # short ones leave room for others
-        counted = zip(range(2 * limit), distinct.values(), total, strict=False)
-        fit = (hit for i, hit, size in counted if i < limit or size <= limit * PASSAGE)
+        sized = zip(distinct.values(), accumulate(map(tokens, distinct)), strict=True)
+        fit = (hit for i, (hit, n) in enumerate(sized) if i < limit or n <= limit * PASSAGE)
         passages = before_question(fit, path, model.n_ctx)
         unfit = (file for file in texts if not hits[file.name].passages)
         earlier = {file.whole.name for record in path for file in record.attachments}
-        half = model.n_ctx // 2
         whole = [f for f in unfit if f.whole.name not in earlier or tokens(f.text) <= half]
         stay = (file.whole if file in whole else file for file in given)
         return (*stay, *passages), instead
@@ -187,8 +184,7 @@ class FolderRetriever:
         if whole:
             notes.append(f"No passage of {' or '.join(whole)} fits the question, so all is needed.")
         if names and not any(attachment.number for attachment in searched):
-            where = " or ".join(names)
-            notes.append(f"{nothing} in {where} is about this; answered without it.")
+            notes.append(f"{nothing} in {' or '.join(names)} is about this; answered without it.")
         return notes
 
 

@@ -26,7 +26,7 @@ ENCODED = [
     (b"\xfe\xff" + TEXT.replace("\n", "\r\n").encode("utf-16-be"), "utf-16-be"),
     (TEXT.replace("\n", "\r\n").encode("windows-1252"), "windows-1252"),
     (PLAIN.encode("latin-1"), "latin-1"),
-    (PLAIN.encode("latin-1") * 19 + b"\x81\n", "latin-1"),  # which Windows lacks
+    (PLAIN.encode("latin-1") + b"\x81\x93\n", "latin-1"),  # which Windows lacks
 ]
 BINARY = [
     b"\x89PNG\r\n\x1a\n\0\0",
@@ -35,9 +35,8 @@ BINARY = [
     b"\xff\xfea",
     b"\xe9\x04 x",
     b"x" * 9000 + b"\0",
-    "家賃".encode("iso2022_jp"),
     b"Vir\xc3\xa1g and \xff a broken b\xc3\xa9gin",
-    *(b"PK\3\4 a", rb"{\rtf1 a}", b"\xd0\xcf\x11\xe0 a"),
+    *(b"PK\3\4 a", rb"{\rtf1 a}", b"\xd0\xcf\x11\xe0 a", "家賃".encode("iso2022_jp")),
     *("Zażółć gęślą jaźń, też żal".encode(code) for code in ("iso-8859-2", "cp1250")),
     *("Größe für Bücher schön".encode(code) for code in ("cp437", "mac-roman")),
     ("english words " * 9 + "Аренда рублей").encode("cp1251"),

@@ -13,7 +13,7 @@ PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
 PATCH = CODE.replace("\n", "\n ").replace("     return 2", "-    return 2\n+    return 3")
 BARE = PROSE.replace("sh\n", "\n")
 NAMED = Path(__file__).with_name("named.txt")
-"""The name of the file, or nothing, and an answer, in which ⏎ is a new line."""
+"""The file, with ? if it may be a fragment, or nothing; and an answer, in which ⏎ is a new line."""
 FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE), Attachment("no.py", "\n")]
 ALIKE = enumerate(("a/b.css", "b.css", "a/my b.css", "a/c.css", "b/c.css"), 1)
 FILES += [Attachment(name, f"p\nq\n{n}\n{n}a\n{n}b") for n, name in ALIKE]
@@ -70,18 +70,6 @@ def test_lines_that_are_left_out_are_named():
     assert version.gap == "lines 5 to 6 are replaced by “# ... rest of the file”"
 
 
-@pytest.mark.parametrize(
-    ("answer", "gap"),
-    [
-        ("**a.md**\n```md\n# T\n```\nmake\n```\nEnd.\n```", "its end may open a block within it"),
-        ("**a.c**\n```\nx\n```\n**a.c**\n```\ny\n```", "the answer has another block of this name"),
-        ("**a.md**\n```md\n# T\n```sh\nmake\n```\nEnd.\n```", ""),
-    ],
-)
-def test_a_new_file_of_which_the_answer_may_hold_more_is_called_a_fragment(answer, gap):
-    assert [new.gap for new in proposed(answer)] == [gap]
-
-
 def test_a_line_that_is_kept_stays_as_it_is_however_it_is_indented():
     old = "class A:\n\tdef f(self):\n\t\treturn 1\n"
     answer = "```\nclass A:\n    def f(self):\n        return 2\n```"
@@ -99,9 +87,8 @@ def test_a_passage_of_a_file_is_no_file_and_a_document_has_no_text_of_its_own() 
 def test_a_file_is_found_that_an_answer_names_and_does_not_only_use(row):
     name, _, answer = row.partition("\t")
     new = proposed(answer.replace("⏎", "\n"), *FILES)
-    assert [(file.name, file.old, file.text[:4]) for file in new] == [(name, None, "a {}")][
-        : len(name)
-    ]
+    found = [(f"{file.name}{'?' * bool(file.gap)}", file.old, file.text[:4]) for file in new]
+    assert found == [(name, None, "a {}")][: len(name)]
 
 
 @pytest.mark.parametrize("line", ["# new.py", "// new.js", "<!-- new.html -->", "/* a/new.css */"])

@@ -79,7 +79,7 @@ async def test_files_are_shown_one_after_another_and_taken_back_from_the_last(pa
         )
         assert "A new file in" in await change_shown(chat)
         assert chat.notices == [
-            "/etc/x.txt is outside this folder or in its .git, so no answer writes it."
+            "/etc/x.txt is outside this folder or in .git, so no answer writes it."
         ]
         for key in ("enter", "escape", "enter"):
             await chat.pilot.press(key)
