@@ -42,12 +42,7 @@ class TokenText:
         for token in tokens:
             text, pending = self.after(pending, token)
             texts.append(text)
-        return "".join(texts) + ending(pending)
-
-
-def ending(pending: bytes) -> str:
-    """Return the replacement for a character that is never completed."""
-    return pending.decode("utf-8", "replace")
+        return "".join(texts) + pending.decode("utf-8", "replace")
 
 
 def split(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
@@ -74,10 +69,8 @@ BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "u
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
 NO_TEXT = re.compile(r"\0|\x1b\$[()]?[@-D]")  # or ISO-2022, of which all characters are ASCII
 PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
-SMALL = "a-zß-ÿœšž"
-SIGNS = re.compile(
-    rf"(?<=[{SMALL}])[^\0-\x7f\x85{SMALL}ÄÖÜ\xa0¬\xad°-²´·½×‘’“”–—…•™®€]+(?=[{SMALL}])"
-)
+LOW = "a-zß-ÿœšž"
+SIGNS = re.compile(rf"(?<=[{LOW}])[^\0-\x7f\x85{LOW}ÄÖÜ\xa0¬\xad°-²´·½×‘’“”–—…•™®€]+(?=[{LOW}])")
 """Controls, signs and capitals within a word: it is not in a Western encoding."""
 UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
@@ -118,5 +111,7 @@ def _is_western(text: str) -> bool:
     accented, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]", "[A-Za-z]"))
     runs, german = re.findall(r"[^\0-\x7f]{3,}", text), {*"ÄÖÜäöüß"}
     foreign = sum(len(run) for run in runs if len({*filter(str.isalpha, run)} - german) > 1)
-    odd = max(2 * foreign, 40 * len(SIGNS.findall(text)))
-    return odd <= len(accented) and sum(map(len, runs)) <= len(plain) and not CONTROLS.search(text)
+    wrong = max(2 * foreign, 40 * len(SIGNS.findall(text)))
+    return (
+        wrong <= len(accented) and sum(map(len, runs)) <= len(plain) and not CONTROLS.search(text)
+    )

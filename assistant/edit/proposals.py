@@ -119,8 +119,7 @@ def _named_blocks(
             lines[start] += "diff" * any(map(HUNK.match, lines[start + 1 : start + 7]))
             texts = [dedent("\n".join(lines[start:end])).split("\n") for end in ends]
             fits = {name: texts[: limits[name]] for name in versions}
-            label = _label(lines[below:start], texts[0], versions)
-            name, index = _best(label, fits, versions)
+            name, index = _best(_label(lines[below:start], texts[0], versions), fits, versions)
             is_open = name not in versions and len(ends) > 1 and name.endswith((".md", ".mdx"))
             if name:
                 yield name, texts[index][1:], "its end may open a block within it" * is_open

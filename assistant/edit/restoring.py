@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from msgspec import structs
+
 from assistant.edit.review import ADDS, lines_left_out, review
 from assistant.edit.rewrite import Rewrite
+from assistant.events import Finished
 
 ABOVE = ("@", "#", "//", "/*", "*")
 """The beginnings of lines right above a definition that belong to it."""
@@ -55,6 +58,12 @@ def restored(
             line = _with_lines_above(old, line, first, end > 0 and bool(new[end - 1].strip()))
             return Restored([*new[:end], *old[line:last]], line + 1, last, lost)
     return Restored([*new[:start], *old[first:last]], first + 1, last, lost)
+
+
+def joined(finished: Finished, text: str, earlier: Finished | None = None) -> Finished:
+    """Return the end of an answer with the text that begins it, and the figures before it."""
+    stats = earlier.stats.plus(finished.stats) if earlier else finished.stats
+    return structs.replace(finished, text=text + finished.text, stats=stats)
 
 
 def _with_lines_above(lines: Sequence[str], line: int, first: int, blanks: bool) -> int:

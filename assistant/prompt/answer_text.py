@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Part, Token
 from assistant.prompt.thoughts import AnswerBeginning
-from assistant.streamed_text import ending, split
+from assistant.streamed_text import split
 
 if TYPE_CHECKING:
     from assistant.calling.reader import CallReader  # which few answers need
@@ -90,7 +90,7 @@ class AnswerText:
         text, thought = self.returned["answer"], self.returned["thought"]
         if self.call_reader and self.returned["call"]:
             text += self.call_reader.cut[-len(self.returned["call"]) :]
-        cut = "" if self.stopped else ending(self._pending)
+        cut = "" if self.stopped else self._pending.decode("utf-8", "replace")
         return (text, thought + cut) if self.thinks else (text + cut, thought)
 
     def _certain(self) -> list[Token]:
