@@ -42,12 +42,7 @@ class TokenText:
         for token in tokens:
             text, pending = self.after(pending, token)
             texts.append(text)
-        return "".join(texts) + decode_incomplete(pending)
-
-
-def decode_incomplete(pending: bytes) -> str:
-    """Return the replacement for a character that is never completed."""
-    return pending.decode("utf-8", "replace")
+        return "".join(texts) + pending.decode("utf-8", "replace")
 
 
 def split_at_mark(text: str, marks: Iterable[str]) -> tuple[str, str, str]:
@@ -72,7 +67,12 @@ def _partial_mark(text: str, mark: str) -> int:
 
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
-UNSPACED = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+NO_TEXT = re.compile(r"\0|\x1b\$[()]?[@-D]")  # or ISO-2022, of which all characters are ASCII
+PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
+LOW = "a-zß-ÿœšž"
+SIGNS = re.compile(rf"(?<=[{LOW}])[^\0-\x7f\x85{LOW}ÄÖÜ\xa0¬\xad°-²´·½×‘’“”–—…•™®€]+(?=[{LOW}])")
+"""Controls, signs and capitals within a word: it is not in a Western encoding."""
+UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
 
 
@@ -91,20 +91,27 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
         UsageError: it is not text in an encoding that is known; UTF-16 needs a byte order mark.
     """
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
-    encodings = [encoding]
-    if encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
-        encodings += ["windows-1252", "latin-1"] if re.search(b"[\x80-\x9f]", data) else ["latin-1"]
+    encodings, why = [encoding], "in a known encoding; only text can be used, best UTF-8"
+    if data.startswith(PACKED):
+        encodings, why = [], "but an office file or an archive; save what it holds as text or PDF"
+    elif encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
+        encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
     for encoding in encodings:
         try:
             text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)
         except UnicodeDecodeError:
             continue
-        if "\0" not in text and (encoding.startswith("utf") or _is_western(text)):
+        if not NO_TEXT.search(text) and (encoding.startswith("utf") or _is_western(text)):
             return EncodedText(text, encoding, bom)
-    raise UsageError(f"{name} is not text in a known encoding; only text can be used, best UTF-8.")
+    raise UsageError(f"{name} is not text {why}.")
 
 
 def _is_western(text: str) -> bool:
     """Return whether a text may be in Latin-1, in which Cyrillic is runs of accented letters."""
-    foreign, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]{3,}", "[A-Za-z]+"))
-    return sum(map(len, foreign)) <= sum(map(len, plain)) and not CONTROLS.search(text)
+    accented, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]", "[A-Za-z]"))
+    runs, german = re.findall(r"[^\0-\x7f]{3,}", text), {*"ÄÖÜäöüß"}
+    foreign = sum(len(run) for run in runs if len({*filter(str.isalpha, run)} - german) > 1)
+    wrong = max(2 * foreign, 40 * len(SIGNS.findall(text)))
+    return (
+        wrong <= len(accented) and sum(map(len, runs)) <= len(plain) and not CONTROLS.search(text)
+    )

@@ -63,7 +63,7 @@ def _change(proposal: ProposedFile, request: str) -> AnswerChange:
     hunks = compare(file.lines if file.data else (), parsed.lines)
     if not hunks:
         raise UsageError(f"{name} has this change already.")
-    warnings = [f"This is only a fragment: {proposal.gap}."] if proposal.gap else []
+    warnings = [f"This may be only a fragment: {proposal.gap}."] if proposal.gap else []
     if file.missing:
         warnings.append(f"A new file in {file.path.parent}.")
     elif proposal.old is None:

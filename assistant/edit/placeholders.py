@@ -23,6 +23,7 @@ DELETION = re.compile(  # words of a comment that explains a deletion
     r"""(?ix)\b(?:remov|delet|dropp?|moved|gone|replaced|deprecated|obsolete|no\ longer|todo|fixme
     |nothing|use\b|see\b|entfernt|gelöscht|eliminad|supprim|удал)|删除|移除|削除"""
 )
+WORDED = re.compile(r"\w\w|[^\W\d_a-zA-Z]")
 MIN_LINES = 3  # of code, which a comment must replace to be a placeholder whatever its words
 
 
@@ -33,8 +34,8 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     ellipsis make a line a placeholder also if it replaces one line or is beside changed lines.
     """
     stripped = [*map(str.strip, old)]
-    numbers = [i for i, line in enumerate(stripped) if _has_words(line)]  # others are everywhere
-    worded = [line for line in new if _has_words(line) or _kind(line.strip())]
+    numbers = [i for i, line in enumerate(stripped) if WORDED.search(line)]  # others are everywhere
+    worded = [line for line in new if WORDED.search(line) or _kind(line.strip())]
     before, after = [stripped[i] for i in numbers], [*map(str.strip, worded)]
     gone, written = Counter(before) - Counter(after), Counter(worded) - Counter(old)
     comments = _comments(stripped)
@@ -93,10 +94,6 @@ def _akin(lines: Iterable[str], others: Iterable[str]) -> set[str]:
         if any(3 * n >= len(words[line]) + len(words[other]) for other, n in both.items()):
             akin.add(line)
     return akin
-
-
-def _has_words(line: str) -> bool:
-    return re.search(r"\w\w|[^\W\d_a-zA-Z]", line) is not None
 
 
 def _comments(lines: Sequence[str]) -> set[int]:

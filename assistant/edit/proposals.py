@@ -21,6 +21,7 @@ from models.files.places import expanded
 MARKS = re.compile(r"(?P<indent> *)(?P<sign>`{3,}|~{3,})[ \t]*(?P<language>[^`]*)")
 """The line that opens or closes a block: its marks, and what follows those that open one."""
 PATCHES = ("diff", "patch")
+HUNK = re.compile(r"\s*(?:@@ -\d|<{7} (?i:search|original|head))")  # whatever its marks say
 SHELL = re.compile(r"(?:ba|z|fi|c)?sh\b|shell|console|terminal|powershell|cmd")
 SCRIPTS = ("", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat")
 """The languages of commands, which use a file that is named above them, unless it is a script."""
@@ -49,10 +50,10 @@ class ProposedFile(NamedTuple):
         path = expanded(self.name)
         if self.old is not None:
             return "" if os.path.isfile(path) else f"{self.name} is gone."
-        with suppress(OSError, RuntimeError):  # this folder is gone, or a link leads to itself
-            if path.resolve().is_relative_to(Path.cwd()):
+        with suppress(OSError, RuntimeError, ValueError):  # no folder, a link to itself, elsewhere
+            if ".git" not in map(str.lower, path.resolve().relative_to(Path.cwd()).parts):
                 return ""
-        return f"{self.name} is not in this folder, so no answer writes it."
+        return f"{self.name} is outside this folder or in .git, so no answer writes it."
 
 
 def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[ProposedFile]:
@@ -61,16 +62,16 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
     They are new versions of files that were attached before it, and files that it names. Of several
     versions of a file the last counts, and of several attachments of one name, too.
     """
-    if "```" not in answer.content and "~~~" not in answer.content:
-        return []
     versions = _attached(takewhile(lambda record: record.id != answer.id, path))
-    last = dict[str, Sequence[str]]()
-    for name, block in _named_blocks(END.sub("\n", answer.content).split("\n"), versions):
+    last = dict[str, tuple[Sequence[str], str]]()
+    for name, block, gap in _named_blocks(END.sub("\n", answer.content).split("\n"), versions):
         new = _without_name(name, block, versions.get(name, ()))
-        is_excerpt = {*new} < {*last.get(name, ())}  # which the answer explains
-        if new != versions.get(name) and not is_excerpt:
-            last[name] = new
-    return [_proposal(name, versions.get(name), new) for name, new in last.items()]
+        earlier, _ = last.get(name, ((), ""))
+        if earlier and name not in versions and not _likeness(earlier, new, ALIKE):
+            gap = "the answer has another block of this name"
+        if new != versions.get(name) and not {*new} < {*earlier}:  # an excerpt, which it explains
+            last[name] = new, gap
+    return [_proposal(name, versions.get(name), *block) for name, block in last.items()]
 
 
 def names(answer: StoredMessage, path: Iterable[StoredMessage]) -> str:
@@ -93,17 +94,17 @@ def _without_name(name: str, new: Sequence[str], old: Sequence[str]) -> Sequence
     return "\n".join(new[1:]).lstrip("\n").split("\n") if is_named else new
 
 
-def _proposal(name: str, old: Sequence[str] | None, new: Sequence[str]) -> ProposedFile:
+def _proposal(name: str, old: Sequence[str] | None, new: Sequence[str], gap: str) -> ProposedFile:
     if old is None:
-        return ProposedFile(name, None, "\n".join([*new, ""]))
+        return ProposedFile(name, None, "\n".join([*new, ""]), gap)
     new = indented(old, Part(0, len(old)), new)
     return ProposedFile(name, "\n".join(old), "\n".join([*new, ""]), left_out(old, new))
 
 
 def _named_blocks(
-    lines: Sequence[str], versions: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name and the lines of each block of an answer that is a file.
+    lines: list[str], versions: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the name and the lines of each block of an answer that is a file, and what it may lack.
 
     Blocks within a block may have ends like its own: those of a file with blocks are tried.
     """
@@ -112,14 +113,16 @@ def _named_blocks(
     start, below, budget = 0, 0, MAX_ENDS
     while start < len(lines):
         limit = min(budget, max(limits.values(), default=1))
-        ends = [*islice(_ends(lines, start), max(1, limit))]
+        ends = [*islice(_ends(lines, start), max(2, limit))]
         if ends:
             budget -= len(ends)
+            lines[start] += "diff" * any(map(HUNK.match, lines[start + 1 : start + 7]))
             texts = [dedent("\n".join(lines[start:end])).split("\n") for end in ends]
             fits = {name: texts[: limits[name]] for name in versions}
-            name, index = _best(_label(lines[below:start], texts[0]), fits, versions)
+            name, index = _best(_label(lines[below:start], texts[0], versions), fits, versions)
+            is_open = name not in versions and len(ends) > 1 and name.endswith((".md", ".mdx"))
             if name:
-                yield name, texts[index][1:]
+                yield name, texts[index][1:], "its end may open a block within it" * is_open
             start = below = ends[index]
         start += 1
 
@@ -133,12 +136,13 @@ def _best(
     more than what it is like, unless it is a part of that file.
     """
     texts = (name for name, old in versions.items() if any(old))
-    known = next((name for name in texts if f"/{name}".endswith(f"/{label}")), "")
+    known = [name for name in texts if f"/{name}".endswith(f"/{label}")]
+    known = [label] if label in known else known
     if label and not known:
         return label, 0
     likeness, index, name = max(
         (
-            (_likeness(old, text[1:], NAMED if name == known else ALIKE), -index, name)
+            (_likeness(old, text[1:], NAMED if name in known else ALIKE), -index, name)
             for name, old in versions.items()
             for index, text in enumerate(fits[name])
             if name.endswith(PATCHES) or not text[0].endswith(PATCHES)
@@ -149,12 +153,15 @@ def _best(
     return (name, -index) if likeness else ("", 0)
 
 
-def _label(above: Sequence[str], block: Sequence[str]) -> str:
+def _label(above: Sequence[str], block: Sequence[str], attached: Iterable[str]) -> str:
     """Return what an answer calls a block: beside its marks, in its first line, or above it."""
     opening, comment = block[0].lstrip("`~ "), COMMENT.fullmatch("".join(block[1:2]))
     near, other, *_ = [*filter(str.strip, reversed(above)), "", ""]
     title = other if TITLE.match(other) and not TITLE.match(near) else ""
+    spaced = {name.replace(" ", "_"): name for name in attached if " " in name}
     for text in (opening, comment[1] if comment else "", near, title):
+        for word, name in spaced.items():
+            text = text.replace(name, base := os.path.basename(name)).replace(base, word)
         names = {(match["used"], match["name"].removeprefix("./")) for match in NAME.finditer(text)}
         if names:
             used, name = names.pop()
@@ -163,7 +170,7 @@ def _label(above: Sequence[str], block: Sequence[str]) -> str:
             )
             is_use = used or names or (SHELL.match(opening) and not is_script)
             is_part = opening.endswith(PATCHES) and not name.endswith(PATCHES)
-            return "" if is_use or is_part else name
+            return "" if is_use or is_part else spaced.get(name, name)
     return ""
 
 

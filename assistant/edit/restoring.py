@@ -60,14 +60,10 @@ def restored(
     return Restored([*new[:start], *old[first:last]], first + 1, last, lost)
 
 
-def joined(earlier: Finished, rest: Finished) -> Finished:
-    """Return the end of an answer that was interrupted and continued, with the figures of both."""
-    return structs.replace(rest, stats=earlier.stats.plus(rest.stats))
-
-
-def with_prefix(prefix: str, finished: Finished) -> Finished:
-    """Return the end of an answer that a request had begun, with its whole text."""
-    return structs.replace(finished, text=prefix + finished.text)
+def joined(finished: Finished, text: str, earlier: Finished | None = None) -> Finished:
+    """Return the end of an answer with the text that begins it, and the figures before it."""
+    stats = earlier.stats.plus(finished.stats) if earlier else finished.stats
+    return structs.replace(finished, text=text + finished.text, stats=stats)
 
 
 def _with_lines_above(lines: Sequence[str], line: int, first: int, blanks: bool) -> int:

@@ -17,11 +17,12 @@ from assistant.edit import text_file
 from assistant.passages import words
 from assistant.passages.splitting import Passage, TextLine, split
 from assistant.session.attachments import DOCUMENTS as EXTRACTED
+from assistant.streamed_text import PACKED
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
 SCANNED = "(This page is a picture; its text cannot be read.)"
-_DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+")  # a picture within a text
+_DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+|\x1b\\[[\\d;?]*[A-Za-z]")  # and colours
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
 _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line ends within tables
 # A hyphenation at the end of a line in a PDF; not the hyphen of AX-20.
@@ -33,7 +34,7 @@ _BOX, _PARAGRAPH = f"{_WORD}txbxContent", f"{_WORD}p"
 _TEXTS = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}noBreakHyphen": "-"}
 
 
-class UnsupportedFile(Exception):
+class UnsupportedFile(UsageError):
     """A file is left out; the message continues a sentence that begins with its name."""
 
 
@@ -61,12 +62,11 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
             size += len(text) * (text != SCANNED)
             if size > TEXT_MB * 1_000_000:
                 raise UnsupportedFile(f"holds more than {TEXT_MB} MB of text")
-    except UnsupportedFile:
-        raise
-    except UsageError as error:
-        raise UnsupportedFile("is not text in a known encoding") from error
     except Exception as error:  # each reader has many of its own
-        why = "needs a password" if "password" in str(error) else f"is malformed: {error}"
+        is_locked = "password" in str(error) or (kind == ".docx" and data.startswith(PACKED[1]))
+        why = "needs a password" if is_locked else f"is malformed: {error}"
+        if isinstance(error, UsageError):
+            why = str(error).partition(";")[0].removeprefix(". ")
         raise UnsupportedFile(why) from error
     if not size and kind in DOCUMENTS:
         raise UnsupportedFile("holds no text; it may be scanned")

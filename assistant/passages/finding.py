@@ -6,6 +6,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,9 +28,9 @@ KNOWN, RELATED = 0.35, 0.5
 folder to be about it; and the share of that passage's own share that the others must have."""
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must have
-COPY, VERSION = 0.8, 0.4
-"""The share of trigrams above which a passage may be a version of another; and the share of what
-other passages must have that a version needs: the question may name what a later one replaced."""
+COPY, CORRECTED, VERSION = 0.8, 0.6, 0.4
+"""The share of trigrams above which a passage may be a version of another, and of one with the same
+first line; and of what others must have, as the question may name what a later version replaced."""
 
 
 class Hits(NamedTuple):
@@ -104,7 +105,7 @@ class _Query:
             compounds = (known.compounds(stem, question_terms) for stem in own | short)
             terms = known.parts(word, compounding).union(*compounds)
         if not own & known.words.keys() and len(plain) > vocabulary.PART:
-            terms |= known.containing(plain)
+            terms.update(islice(known.containing(plain), vocabulary.MAX_TERMS))
         return terms
 
     def weigh(self, word: _Word, shares: dict[int, float], scores: dict[int, float]) -> float:
@@ -146,11 +147,7 @@ class _Query:
 
 
 def find(
-    sql: sqlite3.Connection,
-    folder: Path,
-    question: str,
-    before: Sequence[str],
-    limit: int,
+    sql: sqlite3.Connection, folder: Path, question: str, before: Sequence[str], limit: int
 ) -> Hits:
     """Return the passages that fit a question; the arguments are those of `FolderIndex.find`."""
     query, subject = _Query(sql, folder, question), words.query_terms(question, ())
@@ -193,18 +190,18 @@ def _distinct(
 
     Versions may contradict each other, so their notes say which file is newer.
     """
-    texts, distinct = list[list[tuple[list[str], _Version]]](), dict[int, Passage]()
+    texts, distinct = list[list[_Version]](), dict[int, Passage]()
     for version in fit:
+        near = [versions for versions in texts if _are_near(version, versions[0])]
         own = version.passage.text.split()
-        near = [versions for versions in texts if _are_near(own, versions[0][0])]
         if not near and version.share >= related:
-            texts.append([(own, version)])
-        elif near and own not in [other for other, _ in near[0]]:
-            near[0].append((own, version))
-    for versions in ([version for _, version in group] for group in texts):
+            texts.append([version])
+        elif near and own not in [other.passage.text.split() for other in near[0]]:
+            near[0].append(version)
+    for versions in texts:
         latest = max(versions, key=lambda version: version.changed)
         older = [version for version in versions if version.changed < latest.changed]
-        for _, id_, changed, passage in versions:
+        for _, id_, changed, passage in (versions[0], latest, *versions):
             other = latest if changed < latest.changed else next(iter(older), None)
             if other:
                 name = other.passage.path.relative_to(folder)
@@ -214,9 +211,12 @@ def _distinct(
     return dict([*distinct.items()][:limit])
 
 
-def _are_near(one: list[str], other: list[str]) -> bool:
-    own, others = ({*zip(text, text[1:], text[2:], strict=False)} for text in (one, other))
-    return one == other or len(own & others) > COPY * max(len(own), len(others))
+def _are_near(one: _Version, other: _Version) -> bool:
+    words = one.passage.text.split(), other.passage.text.split()
+    own, others = ({*zip(text, text[1:], text[2:], strict=False)} for text in words)
+    first, second = (text.passage.text.partition("\n")[0] for text in (one, other))
+    share = CORRECTED if first == second else COPY
+    return words[0] == words[1] or len(own & others) > share * max(len(own), len(others))
 
 
 def _joined(passages: dict[int, Passage]) -> list[Passage]:

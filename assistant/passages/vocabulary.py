@@ -36,13 +36,9 @@ class Vocabulary:
                 return True
             return len(rest) >= SHORT and rest in question_terms
 
-        ends = [(term, *term.split(part, 1)) for term in self._containing(part) if term != part]
+        ends = [(term, *term.split(part, 1)) for term in self.containing(part) if term != part]
         fit = (term for term, first, last in ends if not (first and last) and is_part(first + last))
         return set(islice(fit, MAX_TERMS)) if len(part) >= PART or part in question_terms else set()
-
-    def containing(self, part: str) -> set[str]:
-        """Return the terms that contain a part, such as a name without its first word."""
-        return set(islice(self._containing(part), MAX_TERMS))
 
     def parts(self, word: str, languages: Iterable[str]) -> set[str]:
         """Return the terms of the two parts of a compound, or of the one that is known."""
@@ -70,7 +66,8 @@ class Vocabulary:
         near = get_close_matches(word, candidates, 1, ALIKE)
         return {term: own for term, own in self.words.items() if own in near}
 
-    def _containing(self, part: str) -> Iterator[str]:
+    def containing(self, part: str) -> Iterator[str]:
+        """Yield the terms that contain a part, such as a name without its first word."""
         at = self._text.find(part)
         while at >= 0:
             last = self._text.index("\n", at + 1)

@@ -26,8 +26,9 @@ _SAMPLE = 20_000  # characters of a text by which its language is detected
 _STOP_SHARE = 0.04  # of the words of a text in a language that are stop words, at least
 # Visible hyphens become "-"; soft hyphens and joiners, which are invisible, are removed.
 PLAIN = str.maketrans({"\u2010": "-", "\u2011": "-", "\u00ad": "", "\u200b": "", "\u2060": ""})
-# Of scripts without spaces between words, pairs of characters are indexed.
+# Of scripts without spaces between words, pairs of letters are indexed, without their marks.
 _UNSPACED = re.compile(f"{UNSPACED}{{2}}")
+_SIGNS = re.compile(f"(?={UNSPACED})\\W")
 _PARTS = re.compile(r"_+|(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # In a pair of a Chinese question, these carry no subject; in Japanese words they may.
 _ASKING = re.compile("多少|[的了吗嗎呢吧是什甚么麼怎哪谁誰几幾我你您他她它们們这這那请請在有]")
@@ -106,7 +107,7 @@ def _terms(word: str, language: str) -> list[tuple[str, str]]:
 
 
 def _words(text: str) -> list[str]:
-    text = unicodedata.normalize("NFKC", text).translate(PLAIN)  # without ligatures
+    text = _SIGNS.sub("", unicodedata.normalize("NFKC", text).translate(PLAIN))  # no ligatures
     joined = (name for name in _JOINED.findall(text) if re.search(r"\d|\n", name))
     return _WORD.findall(text) + [re.sub(r"[\W_]", "", name) for name in joined]
 

@@ -25,7 +25,6 @@ from assistant.passages.index_file import IndexFile
 from assistant.passages.walking import FoundFile, walk
 from assistant.tools.folders import Folders, UnreadablePath
 from models import child_process
-from models.files.disk import open_regular
 
 CPU_S, PATIENCE_S = 30, 300  # of processor time, and of elapsed time, that a file may take
 MEMORY = 2_000_000_000  # bytes of address space
@@ -77,7 +76,9 @@ def print_text(path: Path) -> None:
     kind = path.suffix.lower()
     _limit_time(CPU_S)
     try:
-        with open_regular(path) as file:
+        if path.exists() and not path.is_file():
+            sys.exit("is not a file; only files with text can be used")
+        with path.open("rb") as file:
             lines = file_lines.lines(file_lines.content(file.fileno(), kind), kind)
     except OSError as error:
         sys.exit(f"cannot be read: {error.strerror}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from assistant.events import Part, Token
 from assistant.prompt.thoughts import AnswerBeginning
-from assistant.streamed_text import decode_incomplete, split_at_mark
+from assistant.streamed_text import split_at_mark
 
 if TYPE_CHECKING:
     from assistant.calling.reader import CallReader  # which few answers need
@@ -91,7 +91,7 @@ class AnswerText:
         text, thought = self.returned["answer"], self.returned["thought"]
         if self.call_reader and self.returned["call"]:
             text += self.call_reader.cut[-len(self.returned["call"]) :]
-        cut = "" if self.stopped else decode_incomplete(self._pending)
+        cut = "" if self.stopped else self._pending.decode("utf-8", "replace")
         return (text, thought + cut) if self.is_thinking else (text + cut, thought)
 
     def _certain(self) -> list[Token]:

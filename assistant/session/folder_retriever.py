@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, zip_longest
+from itertools import accumulate, chain, zip_longest
 from math import inf
 from pathlib import Path
 from time import monotonic, time
@@ -61,8 +61,7 @@ class FolderRetriever:
         These are all if a question is `asked`, since files may have changed since.
         """
         now, names = monotonic(), self.names(attachments)
-        fresh_s = 0.0 if asked else FRESH_S
-        stale = tuple(name for name in names if now - self._read.get(name, -inf) > fresh_s)
+        stale = tuple(n for n in names if now - self._read.get(n, -inf) > FRESH_S * (not asked))
         self._read.update(dict.fromkeys(stale, inf))
         return stale
 
@@ -140,23 +139,24 @@ class FolderRetriever:
 
         token_s = profile_of(model.path, "verify", cache_dir()).prompt_token_s or UNMEASURED_S
         in_time = int(self._settings().about_seconds / token_s / PASSAGE)
-        in_context = max(model.n_ctx // 2 // PASSAGE, 1)
-        limit = min(max(in_time, MIN_PASSAGES), in_context, MAX_PASSAGES)
+        half = model.n_ctx // 2
+        limit = min(max(in_time, MIN_PASSAGES), max(half // PASSAGE, 1), MAX_PASSAGES)
         given, words = question.attachments, question.content
         questions = [record.content for record in reversed(path) if record.role == "user"]
         texts = [file for file in given if file.is_folder and file.text]
         searches = {name: _index(name).find for name in self.names(given)}
         searches |= {file.name: partial(find_in_text, file.whole.name, file.text) for file in texts}
-        hits = {name: find(words, questions, limit) for name, find in searches.items()}
+        hits = {name: find(words, questions, 2 * limit) for name, find in searches.items()}
         by_name = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
         distinct: dict[str, Attachment] = {}  # by their texts
         for hit in filter(None, chain.from_iterable(zip_longest(*by_name))):
             distinct.setdefault(hit.text, hit)
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
-        passages = before_question(islice(distinct.values(), limit), path, model.n_ctx)
+        sized = zip(distinct.values(), accumulate(map(tokens, distinct)), strict=True)
+        fit = (hit for i, (hit, n) in enumerate(sized) if i < limit or n <= limit * PASSAGE)
+        passages = before_question(fit, path, model.n_ctx)
         unfit = (file for file in texts if not hits[file.name].passages)
         earlier = {file.whole.name for record in path for file in record.attachments}
-        half = model.n_ctx // 2
         whole = [f for f in unfit if f.whole.name not in earlier or tokens(f.text) <= half]
         stay = (file.whole if file in whole else file for file in given)
         return (*stay, *passages), instead
@@ -184,8 +184,7 @@ class FolderRetriever:
         if whole:
             notes.append(f"No passage of {' or '.join(whole)} fits the question, so all is needed.")
         if names and not any(attachment.number for attachment in searched):
-            where = " or ".join(names)
-            notes.append(f"{nothing} in {where} is about this; answered without it.")
+            notes.append(f"{nothing} in {' or '.join(names)} is about this; answered without it.")
         return notes
 
 

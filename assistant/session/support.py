@@ -80,22 +80,16 @@ def wrong_citations(answer: str, wrong: Iterable[int]) -> Iterator[tuple[int, in
     """Yield where the wrong numbers that an answer cites begin and end."""
     numbers = {*map(str, wrong)}
     for match in re.finditer(f"(?s:{CODE.pattern})|{CITED.pattern}", answer):
-        for number in re.finditer(r"\d+", match["numbers"] or ""):
+        for number in re.compile(r"\d+").finditer(answer, *match.span("numbers")):
             if number[0] in numbers:
-                begin = match.start("numbers") + number.start()
-                yield begin, begin + len(number[0])
+                yield number.span()
 
 
 def struck(answer: str, wrong: Iterable[int]) -> str:
     """Return Markdown in which wrong citations are struck out, with a note."""
-    numbers = {*map(str, wrong)}
-
-    def strike(match: re.Match[str]) -> str:
-        listed = re.split(", ?", match["numbers"] or "")
-        marked = (f"~~[{n}]~~ (no such passage)" if n in numbers else f"[{n}]" for n in listed)
-        return " ".join(marked) if numbers & {*listed} else match[0]
-
-    return re.sub(f"(?s:{CODE.pattern})|{CITED.pattern}", strike, answer)
+    for begin, end in reversed([*wrong_citations(answer, wrong)]):
+        answer = f"{answer[:begin]}~~{answer[begin:end]}~~ (no such passage){answer[end:]}"
+    return answer
 
 
 def unsupported(answer: str, texts: Iterable[str]) -> list[str]:

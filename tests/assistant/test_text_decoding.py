@@ -35,6 +35,11 @@ BINARY = [
     b"\xff\xfea",
     b"\xe9\x04 x",
     b"x" * 9000 + b"\0",
+    b"Vir\xc3\xa1g and \xff a broken b\xc3\xa9gin",
+    *(b"PK\3\4 a", rb"{\rtf1 a}", b"\xd0\xcf\x11\xe0 a", "家賃".encode("iso2022_jp")),
+    *("Zażółć gęślą jaźń, też żal".encode(code) for code in ("iso-8859-2", "cp1250")),
+    *("Größe für Bücher schön".encode(code) for code in ("cp437", "mac-roman")),
+    ("english words " * 9 + "Аренда рублей").encode("cp1251"),
     *("Аренда 家賃は".encode(code, "ignore") for code in ("cp1251", "shift-jis", "gb18030")),
 ]
 

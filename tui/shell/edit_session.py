@@ -17,7 +17,7 @@ from rich.text import Text
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Hunk, patch
 from assistant.edit.part import find, split
-from assistant.edit.restoring import Restored, joined, restored, with_prefix
+from assistant.edit.restoring import Restored, joined, restored
 from assistant.edit.review import review
 from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
@@ -222,7 +222,7 @@ class EditSession:
         head = "".join(f"{line}\n" for line in prefix)
         start = replace(start, content=f"{start.content}{head}")
         finished: Finished = console.run(replace(request, messages=(*earlier, start)), handle)
-        finished = with_prefix(head, finished)
+        finished = joined(finished, head)
         if not back and rewrite.is_whole and not rewrite.gap(finished.text, finished.stop):
             written = rewrite.written(finished.text)
             back += filter(None, [restored(rewrite, written, tried, is_whole=True)])
@@ -231,7 +231,7 @@ class EditSession:
         (loss,) = back
         self._print(f"Kept: lines {loss.first} to {loss.last}, which it left out unasked.", "dim")
         rest = self._answered(rewrite, request, printing, loss.lines, tried | loss.lost)
-        return joined(finished, rest)
+        return joined(rest, "", finished)
 
     def _show_warnings(self, rewrite: Rewrite, new: bytes, gap: str = "") -> list[str]:
         """Show the warnings on what a new version lacks, lost or broke; return them."""

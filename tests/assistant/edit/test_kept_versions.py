@@ -116,14 +116,15 @@ def test_a_new_file_that_is_there_meanwhile_or_was_changed_stays(path):
     assert Path("new.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["../x.txt", "/etc/x.txt", "~/x.txt", "out/x.txt", "loop/x.txt"])
+@pytest.mark.parametrize("name", ["../x.c", "/etc/x.c", "~/x.c", "out/x.c", "loop/x.c", ".git/x.c"])
 def test_an_answer_writes_nothing_outside_the_folder_unless_it_was_attached(path, tmp_path, name):
     Path("in").mkdir()
     os.chdir("in")
     Path("out").symlink_to(tmp_path)
     Path("loop").symlink_to("loop")
     changes, (reason,) = change("x", name)
-    assert (changes, reason) == ([], f"{name} is not in this folder, so no answer writes it.")
+    assert changes == []
+    assert reason == f"{name} is outside this folder or in .git, so no answer writes it."
 
 
 def test_a_file_that_was_not_attached_is_compared_with_what_is_there(path):

@@ -13,8 +13,10 @@ PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
 PATCH = CODE.replace("\n", "\n ").replace("     return 2", "-    return 2\n+    return 3")
 BARE = PROSE.replace("sh\n", "\n")
 NAMED = Path(__file__).with_name("named.txt")
-"""The name of the file, or nothing, and an answer, in which ⏎ is a new line."""
+"""The file, with ? if it may be a fragment, or nothing; and an answer, in which ⏎ is a new line."""
 FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE), Attachment("no.py", "\n")]
+ALIKE = enumerate(("a/b.css", "b.css", "a/my b.css", "a/c.css", "b/c.css"), 1)
+FILES += [Attachment(name, f"p\nq\n{n}\n{n}a\n{n}b") for n, name in ALIKE]
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,9 @@ FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE), Attachment(
         (f"1. So:\n   ```py\n{CODE}#\n   ```", "code.py", f"{CODE}#\n"),
         ("`no.py`:\n```\nx\n```", "no.py", "x\n"),
         (f"**notes.md**\n```\n{PROSE[:43]}\n```", "notes.md", f"{PROSE[:43]}\n"),
+        ("**b.css**\n```\np\nq\n2\n2a\n```", "b.css", "p\nq\n2\n2a\n"),
+        ("**c.css**\n```\np\nq\n5\n5a\n```", "b/c.css", "p\nq\n5\n5a\n"),
+        ("**my b.css**\n```\np\nq\n3\n3a\n```", "a/my b.css", "p\nq\n3\n3a\n"),
     ],
 )
 def test_a_new_version_is_found_in_an_answer(answer, name, text):
@@ -82,9 +87,8 @@ def test_a_passage_of_a_file_is_no_file_and_a_document_has_no_text_of_its_own() 
 def test_a_file_is_found_that_an_answer_names_and_does_not_only_use(row):
     name, _, answer = row.partition("\t")
     new = proposed(answer.replace("⏎", "\n"), *FILES)
-    assert [(file.name, file.old, file.text[:4]) for file in new] == [(name, None, "a {}")][
-        : len(name)
-    ]
+    found = [(f"{file.name}{'?' * bool(file.gap)}", file.old, file.text[:4]) for file in new]
+    assert found == [(name, None, "a {}")][: len(name)]
 
 
 @pytest.mark.parametrize("line", ["# new.py", "// new.js", "<!-- new.html -->", "/* a/new.css */"])

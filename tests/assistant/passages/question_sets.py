@@ -109,4 +109,4 @@ async def hits(folder: Path, messages: Sequence[str]) -> list[tuple[str, str]]:
     ]
     question = replace(question, attachments=(Attachment(f"{folder}/", ""),))
     (_, *passages), _ = await folders.find(question, path, model)
-    return [(hit.name.removeprefix(f"{folder}/"), hit.text) for hit in reversed(passages)]
+    return [(hit.name.removeprefix(f"{folder}/"), hit.text) for hit in passages[: -MOST - 1 : -1]]

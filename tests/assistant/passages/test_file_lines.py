@@ -40,6 +40,7 @@ def texts(data, kind):
         ("Ge\u00adsamt\u00ad\nkonzept, Cafe\u0301", ".txt", ["Gesamt-", "konzept, Café"]),
         ("HS\u201112 and HS\u201013", ".md", ["HS-12 and HS-13"]),
         ("a ![tree](data:image/png;base64,iVBORw0KGgo=) b", ".md", ["a ![tree]() b"]),
+        ("\x1b[1;32minfo\x1b[0m started", ".log", ["info started"]),
         (docx("Part HS\u201112\n[note] Or 14.\n[box] Hot sur\u00adface"), ".docx",
          ["Part HS-12", "Hot surface", "Or 14."]),
         (docx("! Title\n# One\n| a | b |\n| 1 | two words |\nEnd"), ".docx",
@@ -58,7 +59,7 @@ def texts(data, kind):
          ".ipynb", ["# T", "```", "# no heading", "```", "```", "4 rows", "```", "```", "```",
                     "```", "KeyError ", "```"]),
     ],
-    ids=range(14),
+    ids=range(15),
 )  # fmt: skip
 def test_a_file_is_read_as_its_reader_sees_it(data, kind, expected):
     assert texts(data, kind) == expected

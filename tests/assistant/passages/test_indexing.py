@@ -132,6 +132,7 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
     (folder / "bomb.docx").write_bytes(zipped(b"\0" * 200_000_000))
     (folder / "laughs.docx").write_bytes(zipped(laughs()))
     (folder / "broken.docx").write_bytes(b"PK no")
+    (folder / "locked.docx").write_bytes(file_lines.PACKED[1])
     (folder / "broken.pdf").write_bytes(pdf("x").replace(b"obj", b"bjo"))
     (folder / "scanned.pdf").write_bytes(pdf("[scan]"))
     key = b"R/ID[<00>]/Encrypt<</Filter/Standard/V 1/R 2/P 0/O(%b)/U(%b)>>>>\nstart"
@@ -149,6 +150,7 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
         "bomb.docx": "is larger than 32 MB when it is unpacked.",
         "laughs.docx": "is malformed.", "broken.docx": "is malformed.",
         "broken.pdf": "is malformed.", "locked.pdf": "needs a password.",
+        "locked.docx": "needs a password.",
         "scanned.pdf": "holds no text; it may be scanned.",
     }  # fmt: skip
 

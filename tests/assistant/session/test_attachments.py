@@ -29,9 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_unreadable_files_are_explained(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
+    os.mkfifo(folder / "pipe.pdf")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
-        for name in ("pipe", "socket", "docs", "/dev/zero"):
+        for name in ("pipe", "pipe.pdf", "socket", "docs", "/dev/zero"):
             with pytest.raises(UsageError, match="is not a file"):
                 read(Path(name))
     with pytest.raises(UsageError, match="not the name of a file"):

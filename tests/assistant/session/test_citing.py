@@ -150,7 +150,7 @@ def test_a_stored_answer_without_passages_is_recognised() -> None:
 
 def test_a_wrong_citation_is_struck_out_with_words_but_not_in_code() -> None:
     text = "Yes [1, 7]. `a[7]`\n```\n[7]\n```\n[7](https://a.example)"
-    marked = text.replace("[1, 7]", "[1] ~~[7]~~ (no such passage)", 1)
+    marked = text.replace("[1, 7]", "[1, ~~7~~ (no such passage)]", 1)
     assert struck(text, [7]) == marked
 
 
@@ -158,5 +158,5 @@ def test_an_export_strikes_out_wrong_citations_and_has_the_remarks() -> None:
     last, path = after_two_questions("Port 8081 [1].", asked(3, "Which port?", NEW))
     whole = FullConversation("", False, "", 0.0, 0.0, False, last.id, tuple(path), {})
     text = markdown(whole)
-    assert "Port 8081 ~~[1]~~ (no such passage)." in text
+    assert "Port 8081 [~~1~~ (no such passage)]." in text
     assert "*Not in the passages: 8081.*" in text

@@ -143,7 +143,7 @@ async def test_the_last_questions_count_in_the_search_for_the_next_one(notes: Pa
     for count, text in enumerate(["What does the lemur cost?", "Thanks.", "And its food?"], 1):
         content = await ask(made, text, NOTES, count=count)
         await made.answer("It is written there.")
-    assert "okapi" not in content.split("lemur")[0]
+    assert [part[:5] for part in content.split("notes/")[1:]] == ["okapi", "lemur"]
 
 
 async def test_folders_of_the_settings_are_searched_for_every_question(notes: Path) -> None:
@@ -244,7 +244,7 @@ async def test_a_question_withdrawn_during_the_search_is_not_answered() -> None:
 
 async def test_the_count_of_passages_follows_the_reading_speed(notes: Path, tmp_path: Path) -> None:
     for number in range(20):
-        (notes / f"{number}.md").write_text(f"Zeppelin {number} flies to town {number * 7}. " * 20)
+        (notes / f"{number}.md").write_text(f"Zeppelin {number} flies to town {number * 7}. " * 50)
     made, model = stage(Settings(about_seconds=4)), tmp_path / "tiny.gguf"
     model.write_bytes(b"")
     await read(made)

@@ -78,7 +78,9 @@ async def test_files_are_shown_one_after_another_and_taken_back_from_the_last(pa
             "a writes a/new.txt, file.txt, b.txt" in text for text in chat.shown(".footnote")
         )
         assert "A new file in" in await change_shown(chat)
-        assert chat.notices == ["/etc/x.txt is not in this folder, so no answer writes it."]
+        assert chat.notices == [
+            "/etc/x.txt is outside this folder or in .git, so no answer writes it."
+        ]
         for key in ("enter", "escape", "enter"):
             await chat.pilot.press(key)
         assert [Path(name).exists() for name in names] == [False, True, True, True]
