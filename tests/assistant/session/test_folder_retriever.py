@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from time import time
 
 import pytest
 
@@ -288,9 +289,14 @@ async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "renamed"])
-async def test_a_question_sees_what_has_changed_a_moment_before(notes: Path, change: str) -> None:
+@pytest.mark.parametrize("ahead_s", [0, 7200])  # by which the clock was wrong
+async def test_a_question_sees_what_has_changed_a_moment_before(
+    notes: Path, change: str, ahead_s: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = stage()
-    assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
+    with monkeypatch.context() as clock:
+        clock.setattr(folder_retriever, "time", lambda: time() + ahead_s)
+        assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
     await made.answer("In Lima [1].")
     file, text = notes / "air.md", "Zeppelins are moored at the Nordholz hangar."
     if change == "edited":
