@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -95,6 +96,18 @@ class _BoundedText(TextReceiveStream):
 
 
 stdio.TextReceiveStream = _BoundedText  # type: ignore[attr-defined]  # the package has no limit
+_parse = types.jsonrpc_message_adapter.validate_json
+# The first alternative is what means something else: an escaped backslash, or a whole character.
+_HALF = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
+
+
+def _parsed(message: str | bytes, **options: Any) -> Any:
+    """Parse a message; half a character, as JavaScript cuts texts, is replaced and no error."""
+    text = message if isinstance(message, str) else message.decode("utf-8", "replace")
+    return _parse(_HALF.sub(lambda half: half[1] or r"\ufffd", text), **options)
+
+
+types.jsonrpc_message_adapter.validate_json = _parsed  # type: ignore[method-assign]
 
 
 class _BoundedBytes(httpx2.AsyncByteStream):

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 SCHEMA = {"type": "object", "properties": {}}
+HALVES = "\U0001f600 \ud83d \\ud83d"  # with half a character, as JavaScript cuts texts
 OUT = sys.stdout.buffer
 
 
@@ -91,8 +92,8 @@ class Parts(Server):
         if '"other"' in self.line:
             return text_result("", structuredContent={"degrees": 20})
         image = {"type": "image", "mimeType": "image/png", "data": "MTIzNDU="}
-        resource = {"type": "resource", "resource": {"uri": "note://1", "text": "a note"}}
-        return {"content": [{"type": "text", "text": "a text"}, image, resource]}
+        note = {"type": "resource", "resource": {"uri": "note://1", "text": HALVES}}
+        return {"content": [{"type": "text", "text": "a text"}, image, note]}
 
 
 class Unusable(Server):
