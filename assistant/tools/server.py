@@ -43,7 +43,7 @@ class Server:
         self._session: Session | None = None
         self._life: asyncio.Task[None] | None = None
         self._started = self._stopping = asyncio.Event()
-        self._not_before = inf if refused else 0.0
+        self._not_before, self._calls = inf if refused else 0.0, 0
 
     def report(self) -> values.ServerReport:
         """Return the state of the server."""
@@ -57,6 +57,8 @@ class Server:
     async def offered(self) -> tuple[OfferedTool, ...]:
         """Start the server unless it runs; return its tools, or none if it fails."""
         ran = self._session is not None
+        if ran and self._calls:  # it may do one thing at a time, and its end would end them
+            return tuple(self._tools)
         try:
             if not (session := await self._ready()):
                 return ()
@@ -79,6 +81,7 @@ class Server:
             return tool_result(text, failed=True)
         if allowed not in offered:
             return None
+        self._calls += 1
         try:
             async with asyncio.timeout(CALL_S):
                 result = await self._session.call(self._tools[allowed], arguments)
@@ -89,6 +92,8 @@ class Server:
             await self._fail(str(error))
             text = f"{self.settings.name} did not answer. {self._reason}"
             result = tool_result(text, failed=True)
+        finally:
+            self._calls -= 1
         return replace(result, text=self.settings.without_secrets(result.text))
 
     async def stop(self) -> None:

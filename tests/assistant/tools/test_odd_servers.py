@@ -146,12 +146,17 @@ async def test_requests_of_a_server_are_answered_one_after_another(number, state
 
 @pytest.mark.parametrize("case", ["Waiting", "Hanging"])
 @pytest.mark.usefixtures("killed_soon")
-async def test_a_cancelled_call_ends_whether_its_server_listens_or_not(case, tmp_path):
+async def test_a_call_lasts_until_it_is_cancelled_whether_its_server_listens_or_not(
+    case, tmp_path, monkeypatch
+):
     file = tmp_path / "heard"
     async with opened(odd(case, file)) as tools:
         waiting = asyncio.create_task(call(tools))
         while not file.exists():
             await asyncio.sleep(0.01)
+        monkeypatch.setattr(server, "START_S", 0.2)
+        await tools.refresh()  # as F9 does
+        assert {*tools.offered} == {"odd__go"}
         waiting.cancel()
         await asyncio.wait({waiting}, timeout=WAIT_S)
         assert waiting.cancelled()
