@@ -127,8 +127,8 @@ def _remove_others(version: Path) -> None:
     for other in _others(version):
         disk.check_ours(other)
         other.unlink()
-    age = {path: (path == version, path.stat().st_mtime) for path in version.parent.iterdir()}
-    saved = sorted(age, key=age.__getitem__)
+    others = {*version.parent.iterdir()} - {version}
+    saved = [*sorted(others, key=lambda path: path.stat().st_mtime), version]
     for path in saved[:-MAX_VERSIONS]:
         path.unlink(missing_ok=True)
 

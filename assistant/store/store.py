@@ -151,8 +151,8 @@ class Store:
             saved = messages.change(sql, message.id, **values)
             messages.store_trace(sql, message.id, trace[len(streamed) :] if more else trace, more)
             if not streams:
-                conversation = messages.conversation_of(sql, message.id)
-                sql.execute(messages.DATE, (conversation, time.time()))
+                of = messages.conversation_of(sql, message.id)
+                sql.execute(messages.DATE, (of, time.time()))
             return saved
 
         saved = self._database.write(save)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from math import inf
 from tempfile import TemporaryFile
@@ -76,9 +77,9 @@ class Server:
     async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
         offered = await self.offered()
+        name, failed = self.settings.name, partial(tool_result, failed=True)
         if not self._session:
-            text = f"{self.settings.name} does not run. {self.report().reason}"
-            return tool_result(text, failed=True)
+            return failed(f"{name} does not run. {self.report().reason}")
         if allowed not in offered:
             return None
         self._calls += 1
@@ -86,12 +87,10 @@ class Server:
             async with asyncio.timeout(CALL_S):
                 result = await self._session.call(self._tools[allowed], arguments)
         except TimeoutError:
-            text = f"{allowed.tool.name} did not return within {CALL_S:g} s."
-            result = tool_result(text, failed=True)
+            result = failed(f"{allowed.tool.name} did not return within {CALL_S:g} s.")
         except ServerStopped as error:
             await self._fail(str(error))
-            text = f"{self.settings.name} did not answer. {self._reason}"
-            result = tool_result(text, failed=True)
+            result = failed(f"{name} did not answer. {self._reason}")
         finally:
             self._calls -= 1
         return replace(result, text=self.settings.without_secrets(result.text))

@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -24,6 +23,7 @@ from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
+from assistant.streamed_text import without_lone_surrogates
 from assistant.tools.values import FAULT, ServerSettings, ServerStopped, ToolResult, tool_result
 
 LONGEST_MESSAGE = 2_000_000
@@ -97,17 +97,9 @@ class _BoundedText(TextReceiveStream):
 
 stdio.TextReceiveStream = _BoundedText  # type: ignore[attr-defined]  # the package has no limit
 _parse = types.jsonrpc_message_adapter.validate_json
-# The first alternative is what means something else: an escaped backslash, or a whole character.
-_HALF = re.compile(r"(\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w)|\\u[dD][89a-fA-F]\w\w")
-
-
-def _parsed(message: str | bytes, **options: Any) -> Any:
-    """Parse a message; half a character, as JavaScript cuts texts, is replaced and no error."""
-    text = message if isinstance(message, str) else message.decode("utf-8", "replace")
-    return _parse(_HALF.sub(lambda half: half[1] or r"\ufffd", text), **options)
-
-
-types.jsonrpc_message_adapter.validate_json = _parsed  # type: ignore[method-assign]
+types.jsonrpc_message_adapter.validate_json = (  # type: ignore[method-assign]
+    lambda data, **options: _parse(without_lone_surrogates(data), **options)
+)
 
 
 class _BoundedBytes(httpx2.AsyncByteStream):
