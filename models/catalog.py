@@ -67,11 +67,6 @@ class Pair:
         return self.target.tested and self.draft.tested
 
 
-def _pinned(name: str, entry: dict[str, Any]) -> GGUF:
-    known = {"repo": None, "revision": None, **entry, "mirror": Mirror(**entry["mirror"])}
-    return GGUF(name, **known)
-
-
 def _listed(line: list[str]) -> GGUF:
     name, repo, file, megabytes, licence, context, draft, *active = line
     return GGUF(
@@ -89,7 +84,11 @@ def _listed(line: list[str]) -> GGUF:
 
 _PINNED = tomllib.loads(Path(__file__).with_name("pinned_models.toml").read_text("utf-8"))
 _TABLE = Path(__file__).with_name("listed_models.txt").read_text("utf-8")
-FILES: dict[str, GGUF] = {name: _pinned(name, entry) for name, entry in _PINNED.items()}
+_NO_REPO: dict[str, Any] = {"repo": None, "revision": None}
+FILES: dict[str, GGUF] = {
+    name: GGUF(name, **_NO_REPO | entry | {"mirror": Mirror(**entry["mirror"])})
+    for name, entry in _PINNED.items()
+}
 _LINES = [line.split() for line in _TABLE.splitlines() if line and not line.startswith("#")]
 FILES |= {gguf.name: gguf for gguf in map(_listed, _LINES)}
 DEFAULT = Pair("default", FILES["qwen2.5-coder-1.5b"], FILES["qwen2.5-coder-0.5b"])

@@ -127,9 +127,8 @@ def _remove_others(version: Path) -> None:
     for other in _others(version):
         disk.check_ours(other)
         other.unlink()
-    others = {*version.parent.iterdir()} - {version}
-    saved = [*sorted(others, key=lambda path: path.stat().st_mtime), version]
-    for path in saved[:-MAX_VERSIONS]:
+    saved = sorted({*version.parent.iterdir()} - {version}, key=lambda path: path.stat().st_mtime)
+    for path in saved[: 1 - MAX_VERSIONS]:
         path.unlink(missing_ok=True)
 
 

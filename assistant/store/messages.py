@@ -172,8 +172,7 @@ def change(sql: sqlite3.Connection, message: int, **values: Any) -> StoredMessag
     """Set fields of a message, by name, and return the message."""
     packed = [PACK[name](value) for name, value in values.items()]
     names = ", ".join(f"{_COLUMNS[name]} = ?" for name in values)
-    if sql.execute(f"UPDATE message SET {names} WHERE id = ?", (*packed, message)).rowcount == 0:
-        raise not_found("message", message)
+    sql.execute(f"UPDATE message SET {names} WHERE id = ?", (*packed, message))
     return record(sql, message)
 
 
@@ -183,9 +182,8 @@ def append(sql: sqlite3.Connection, conversation: int, new: StoredMessage) -> St
         raise StorageError(f"Message {new.parent} belongs to another conversation.")
     title = title_from(well_formed(new.content)) if new.role == "user" else ""
     # A message brings back a conversation that another program has deleted meanwhile.
-    named = "title = CASE WHEN title = '' THEN ? ELSE title END"
-    back = f"UPDATE conversation SET deleted = NULL, {named} WHERE id = ?"
-    if sql.execute(back, (title, conversation)).rowcount == 0:
+    back = "deleted = NULL, title = coalesce(nullif(title, ''), ?) WHERE id = ?"
+    if sql.execute(f"UPDATE conversation SET {back}", (title, conversation)).rowcount == 0:
         raise not_found("conversation", conversation)
     sql.execute(DATE, (conversation, new.created))
     id_ = insert(sql, conversation, new)

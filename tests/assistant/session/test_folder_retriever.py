@@ -278,12 +278,17 @@ async def test_the_progress_of_indexing_is_shown_and_its_result_once(notes: Path
     assert reports[1:] == [""]
 
 
-async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    folders = stage().session.folders
+async def test_a_folder_in_which_nothing_has_changed_is_not_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = stage()
+    folders = made.session.folders
     assert folders.claim_stale([NOTES]) == ("notes/",)
     assert folders.claim_stale([NOTES]) == ()
     await folders.read(["notes/"])
     assert folders.claim_stale([NOTES]) == ()
+    monkeypatch.setattr(folder_index, "update", None)
+    assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
     monkeypatch.setattr(folder_retriever, "FRESH_S", -1.0)
     assert folders.claim_stale([NOTES]) == ("notes/",)
 
@@ -308,15 +313,6 @@ async def test_a_question_sees_what_has_changed_a_moment_before(
     asked = await ask(made, "Where exactly are zeppelins moored?", NOTES, count=2)
     found = {"edited": "air.md:1-3:\n```\nA line", "added": "new.md:1:", "renamed": "new.md:1-3:"}
     assert found[change] in asked
-
-
-async def test_a_folder_in_which_nothing_has_changed_is_not_read_again(
-    notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = stage()
-    await read(made)
-    monkeypatch.setattr(folder_index, "update", None)
-    assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
 
 
 async def test_an_index_that_fails_is_not_an_empty_folder(
