@@ -91,10 +91,7 @@ class Parts(Server):
         if '"other"' in self.line:
             return text_result("", structuredContent={"degrees": 20})
         image = {"type": "image", "mimeType": "image/png", "data": "MTIzNDU="}
-        note = {
-            "type": "resource",
-            "resource": {"uri": "note://1", "text": "\U0001f600 \ud83d \\ud83d"},
-        }
+        note = {"type": "resource", "resource": {"uri": "n:1", "text": "\U0001f600 \ud83d \\ud83d"}}
         return {"content": [{"type": "text", "text": "a text"}, image, note]}
 
 
