@@ -8,6 +8,12 @@ from typing import NamedTuple
 
 from models.errors import UsageError
 
+_SURROGATES = re.compile(  # pairs, and escapes of anything else, are kept
+    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u[dD][89a-fA-F]).)"
+    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}",
+    re.DOTALL,
+)
+
 
 class TokenText:
     """Decodes tokens to text; a character comes with the last of its tokens.
@@ -43,6 +49,12 @@ class TokenText:
             text, pending = self.after(pending, token)
             texts.append(text)
         return "".join(texts) + pending.decode("utf-8", "replace")
+
+
+def without_lone_surrogates(body: str | bytes) -> bytes:
+    """Return a JSON text with U+FFFD for halves of characters, as of an emoji that was cut."""
+    body = body if isinstance(body, bytes) else body.encode("utf-8", "replace")
+    return _SURROGATES.sub(lambda match: match[1] or rb"\ufffd", body)
 
 
 def split_at_mark(text: str, marks: Iterable[str]) -> tuple[str, str, str]:

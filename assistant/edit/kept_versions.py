@@ -123,12 +123,12 @@ def _save(path: Path, before: bytes, after: bytes) -> Path:
 
 
 def _remove_others(version: Path) -> None:
-    """Remove other versions of a file, and the oldest ones of all files."""
+    """Remove other versions of a file, and the oldest ones of all files, but not this one."""
     for other in _others(version):
         disk.check_ours(other)
         other.unlink()
-    saved = sorted(version.parent.iterdir(), key=lambda path: path.stat().st_mtime)
-    for path in saved[:-MAX_VERSIONS]:
+    saved = sorted({*version.parent.iterdir()} - {version}, key=lambda path: path.stat().st_mtime)
+    for path in saved[: 1 - MAX_VERSIONS]:
         path.unlink(missing_ok=True)
 
 

@@ -11,6 +11,7 @@ from assistant.serve import conversation_schema as chat
 from assistant.serve import dialect
 from assistant.serve.api_error import ApiError, refuse, shortened
 from assistant.serve.dialect import Fields, Notices
+from assistant.streamed_text import without_lone_surrogates
 from models.errors import UsageError
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -150,7 +151,7 @@ def parse(
     The defaults hold where a field is not set. `strict` refuses what has no effect. ApiError if it
     is not a JSON object, or a field of it is unsupported or invalid.
     """
-    text = dialect.without_lone_surrogates(body)
+    text = without_lone_surrogates(body)
     try:
         fields = msgspec.json.decode(text, type=Fields)
     except (ValueError, RecursionError) as error:

@@ -22,11 +22,6 @@ _SYNONYMS |= dict.fromkeys(("n_predict", "num_predict"), "max_tokens")
 _SCHEMAS = {"json_schema", "guided_json", "format"}  # of the answer, in other servers
 _NO_FORM = {"type": "text"}
 _LARGEST = 2**31 - 1
-_SURROGATES = re.compile(  # pairs, and escapes of anything else, are kept
-    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\(?!u[dD][89a-fA-F]).)"
-    rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}",
-    re.DOTALL,
-)
 
 
 @dataclass
@@ -44,11 +39,6 @@ class Notices:
             raise ApiError(status, f"{text}; strict_api refuses that.", code, param)
         if len(self.texts) < MOST_NOTICES and f"{text}." not in self.texts:
             self.texts.append(f"{text}.")
-
-
-def without_lone_surrogates(body: bytes) -> bytes:
-    """Return a JSON text with U+FFFD for halves of characters, as of an emoji that was cut."""
-    return _SURROGATES.sub(lambda match: match[1] or rb"\ufffd", body)
 
 
 def without_nulls(fields: Fields) -> Fields:

@@ -73,7 +73,7 @@ class FolderRetriever:
             news, self._progress = self._news.get(name, ""), Preparing(f"reading {name}", 0.0)
             last, now = self._started.get(name, -inf), time()
             try:
-                is_fresh = now - last < FRESH_S
+                is_fresh = 0 <= now - last < FRESH_S  # the clock may have been set back
                 if is_fresh and not await asyncio.to_thread(_index(name).is_stale, last):
                     continue
                 self._started[name] = now

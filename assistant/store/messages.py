@@ -94,6 +94,8 @@ UNPACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
 _SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS.values())} FROM message"
 _INSERT = f"""INSERT INTO message (conversation, {", ".join(_COLUMNS.values())})
     VALUES (?{", ?" * len(_COLUMNS)})"""
+DATE = "UPDATE conversation SET updated = ?2 - (id <> ?1) * 1e-3 WHERE id = ?1 OR updated > ?2"
+"""Dates a conversation, and just before it those that a wrong clock has dated later."""
 # The ancestors of a message. In a damaged file, parents may form a cycle; ids must decrease.
 _ANCESTORS = """WITH RECURSIVE up (id, parent, depth) AS (
     SELECT id, parent, 0 FROM message WHERE id = ?
@@ -170,8 +172,7 @@ def change(sql: sqlite3.Connection, message: int, **values: Any) -> StoredMessag
     """Set fields of a message, by name, and return the message."""
     packed = [PACK[name](value) for name, value in values.items()]
     names = ", ".join(f"{_COLUMNS[name]} = ?" for name in values)
-    if sql.execute(f"UPDATE message SET {names} WHERE id = ?", (*packed, message)).rowcount == 0:
-        raise not_found("message", message)
+    sql.execute(f"UPDATE message SET {names} WHERE id = ?", (*packed, message))
     return record(sql, message)
 
 
@@ -181,13 +182,10 @@ def append(sql: sqlite3.Connection, conversation: int, new: StoredMessage) -> St
         raise StorageError(f"Message {new.parent} belongs to another conversation.")
     title = title_from(well_formed(new.content)) if new.role == "user" else ""
     # A message brings back a conversation that another program has deleted meanwhile.
-    known = sql.execute(
-        "UPDATE conversation SET deleted = NULL, updated = ?, "
-        "title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?",
-        (new.created, title, conversation),
-    )
-    if known.rowcount == 0:
+    back = "deleted = NULL, title = coalesce(nullif(title, ''), ?) WHERE id = ?"
+    if sql.execute(f"UPDATE conversation SET {back}", (title, conversation)).rowcount == 0:
         raise not_found("conversation", conversation)
+    sql.execute(DATE, (conversation, new.created))
     id_ = insert(sql, conversation, new)
     # Its ancestors may have been hidden meanwhile: show them again.
     show = "UPDATE message SET hidden = NULL WHERE hidden IS NOT NULL AND id IN (SELECT id FROM up)"

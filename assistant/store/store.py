@@ -18,8 +18,6 @@ from assistant.store.values import FullConversation, Imported, StoredMessage, ti
 from models.errors import StorageError, well_formed
 
 _MAX_LEARNED = 10_000  # conversations
-_MARK_UPDATED = """UPDATE conversation SET updated = ?
-    WHERE id = (SELECT conversation FROM message WHERE id = ?)"""
 _CHANGING = (
     "content", "thought", "token_ids", "attachments", "tool_calls", "stats", "stop", "state",
     "seconds",
@@ -154,7 +152,8 @@ class Store:
             steps = trace[len(streamed) :] if appends else trace
             messages.store_trace(sql, message.id, steps, appends)
             if not is_streaming:
-                sql.execute(_MARK_UPDATED, (time.time(), message.id))
+                of = messages.conversation_of(sql, message.id)
+                sql.execute(messages.DATE, (of, time.time()))
             return saved
 
         saved = self._database.write(save)

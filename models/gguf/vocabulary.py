@@ -9,7 +9,7 @@ from models.gguf.values import open_stream
 TOKENS, KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 TOKENIZER = "tokenizer.ggml.model"
 NORMAL, UNUSED, BYTE = 1, 5, 6
-_NO_TEXT = (2, 3)  # unknown, control
+NO_TEXT = (2, 3)  # unknown, control
 _SHOWN = 40  # characters of a token
 _BYTE = re.compile(rb"<0x([0-9A-Fa-f]{2})>")
 _PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
@@ -36,10 +36,6 @@ class FileVocabulary:
     def is_unused(self, token: int) -> bool:
         """Return whether a token is padding that no text produces."""
         return self.kind(token) == UNUSED
-
-    def has_text(self, token: int) -> bool:
-        """Return whether a token stands for text: a control token does not."""
-        return self.kind(token) not in _NO_TEXT
 
     def piece(self, token: int) -> bytes:
         """Return the bytes that a token stands for; of a control token, those of its name."""

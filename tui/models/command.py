@@ -110,7 +110,7 @@ def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
             for path in _pulled(name, offline):
                 click.echo(safe(str(path)))
     except KeyboardInterrupt:
-        click.echo("\nStopped. The downloaded part is kept; pull again to resume.", err=True)
+        click.echo("\nStopped. Whole parts are kept; pull again to resume after them.", err=True)
         raise
 
 

@@ -19,7 +19,6 @@ from tui.formatting import duration, size
 from tui.safe import safe
 
 OFFLINE = "Nothing is fetched while --offline, or offline in config.toml, is set."
-STOPPED = "Stopped. The downloaded part is kept; the next pull resumes there."
 REPORT_EVERY_S = 0.1
 SPEED_OVER_S = 10.0
 """Seconds over which the speed is averaged."""
@@ -108,7 +107,7 @@ class Downloads(Vertical):
             if catalog.DEFAULT.target in files:
                 slim_draft.default_draft(partial(self._report, catalog.DEFAULT.draft.file))
         except Cancelled:
-            end.failure = STOPPED
+            end.failure = "Stopped. Whole parts are kept; the next pull resumes after them."
         except SpecchatError as error:
             end.failure = str(error)
         self.post_message(end)

@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from time import time
 
 import pytest
 
@@ -277,20 +278,30 @@ async def test_the_progress_of_indexing_is_shown_and_its_result_once(notes: Path
     assert reports[1:] == [""]
 
 
-async def test_a_folder_is_not_read_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    folders = stage().session.folders
+async def test_a_folder_in_which_nothing_has_changed_is_not_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = stage()
+    folders = made.session.folders
     assert folders.claim_stale([NOTES]) == ("notes/",)
     assert folders.claim_stale([NOTES]) == ()
     await folders.read(["notes/"])
     assert folders.claim_stale([NOTES]) == ()
+    monkeypatch.setattr(folder_index, "update", None)
+    assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
     monkeypatch.setattr(folder_retriever, "FRESH_S", -1.0)
     assert folders.claim_stale([NOTES]) == ("notes/",)
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "renamed"])
-async def test_a_question_sees_what_has_changed_a_moment_before(notes: Path, change: str) -> None:
+@pytest.mark.parametrize("ahead_s", [0, 7200])  # by which the clock was wrong
+async def test_a_question_sees_what_has_changed_a_moment_before(
+    notes: Path, change: str, ahead_s: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = stage()
-    assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
+    with monkeypatch.context() as clock:
+        clock.setattr(folder_retriever, "time", lambda: time() + ahead_s)
+        assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
     await made.answer("In Lima [1].")
     file, text = notes / "air.md", "Zeppelins are moored at the Nordholz hangar."
     if change == "edited":
@@ -302,15 +313,6 @@ async def test_a_question_sees_what_has_changed_a_moment_before(notes: Path, cha
     asked = await ask(made, "Where exactly are zeppelins moored?", NOTES, count=2)
     found = {"edited": "air.md:1-3:\n```\nA line", "added": "new.md:1:", "renamed": "new.md:1-3:"}
     assert found[change] in asked
-
-
-async def test_a_folder_in_which_nothing_has_changed_is_not_read_again(
-    notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = stage()
-    await read(made)
-    monkeypatch.setattr(folder_index, "update", None)
-    assert "moored" in await ask(made, "Where are zeppelins moored?", NOTES)
 
 
 async def test_an_index_that_fails_is_not_an_empty_folder(

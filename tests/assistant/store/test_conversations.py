@@ -19,6 +19,8 @@ def listed(store: Store) -> list[int]:
 def test_pinned_conversations_come_first_then_the_newest(store):
     one, two, three = (talk(store, text)[0] for text in ("one", "two", "three"))
     assert listed(store) == [three, two, one]
+    # As by a clock that was wrong for a while.
+    store._database.write(lambda sql: sql.execute("UPDATE conversation SET updated = 9e9"))
     ask(store, one, store.path(one)[-1].id, "again")
     assert listed(store) == [one, three, two]
     store.pin(two)

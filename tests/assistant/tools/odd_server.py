@@ -82,7 +82,7 @@ class Failing(Server):
 
 
 class Parts(Server):
-    """Returns a text, an image and a resource, or a structure, and says that it changes nothing."""
+    """Returns a text, an image and half a character, or a structure; it changes nothing."""
 
     def tools(self, cursor):
         return {"tools": [tool("go", annotations={"readOnlyHint": True}), tool("other")]}
@@ -91,8 +91,8 @@ class Parts(Server):
         if '"other"' in self.line:
             return text_result("", structuredContent={"degrees": 20})
         image = {"type": "image", "mimeType": "image/png", "data": "MTIzNDU="}
-        resource = {"type": "resource", "resource": {"uri": "note://1", "text": "a note"}}
-        return {"content": [{"type": "text", "text": "a text"}, image, resource]}
+        note = {"type": "resource", "resource": {"uri": "n:1", "text": "\U0001f600 \ud83d \\ud83d"}}
+        return {"content": [{"type": "text", "text": "a text"}, image, note]}
 
 
 class Unusable(Server):

@@ -25,7 +25,7 @@ async def test_a_server_is_started_when_it_is_needed_and_its_results_are_texts()
     await tools.refresh()
     read_only = {name: tool.read_only for name, tool in tools.offered.items()}
     assert read_only == {"a__go": False, "odd__go": True, "odd__other": False}
-    assert (await call(tools)).text == "a text\n[image, left out]\na note"
+    assert (await call(tools)).text == "a text\n[image, left out]\n\U0001f600 \ufffd \\ud83d"
     assert (await call(tools, "odd__other")).text == '{"degrees": 20}'
     failed = await call(tools, "a__go")
     assert (failed.text, failed.state) == ("no such thing", "failed")

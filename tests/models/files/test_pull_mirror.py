@@ -105,7 +105,7 @@ def test_a_stopped_pull_resumes_after_the_last_finished_part(tmp_path, mirrored,
 
 
 def test_the_mirror_can_finish_what_the_hub_began(mirrored, hub, hosted, data, monkeypatch, quick):
-    hub.gets = [lambda handler: handler.send_file(stop_after=1000), lambda x: x.send_page(404)]
+    hub.gets = [lambda x: x.send_file(stop_after=len(data) - 1), lambda x: x.send_page(404)]
     with pytest.raises(NetworkError):
         pull("toy")
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")

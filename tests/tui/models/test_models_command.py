@@ -223,4 +223,4 @@ def test_ctrl_c_is_said_to_keep_what_has_arrived(here, toy, monkeypatch):
     monkeypatch.setattr("models.files.pull.pull", Mock(side_effect=KeyboardInterrupt))
     result = CliRunner().invoke(models, ["pull", "toy"])
     assert result.exit_code
-    assert "Stopped. The downloaded part is kept" in result.stderr
+    assert "Stopped. Whole parts are kept" in result.stderr

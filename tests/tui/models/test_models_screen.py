@@ -311,7 +311,7 @@ async def test_escape_stops_a_download_that_continues_from_there(hub: Hub) -> No
         await models.pilot.press("t", "escape")  # ends the search
         assert not fetch._cancel.raised
         await models.pilot.press("escape")
-        await models.until(lambda: "The downloaded part is kept" in models.message())
+        await models.until(lambda: "Whole parts are kept" in models.message())
         assert not fetch.display
         assert models.choices == []
         await models.pilot.press("ctrl+f")
