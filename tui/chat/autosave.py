@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from assistant.events import Ready
 from assistant.session.unsent_text import EDITED, OPEN
 from models.errors import StorageError
 from tui.chat.chat_controller import SUGGESTED, ChatController
@@ -29,7 +29,6 @@ class Autosave:
         self.started = False
         """Whether there is a store, in a file or in memory."""
         self._figures = False  # the value of that key
-        self._collected: Ready | None = None  # the models for which phrases were collected
 
     def start(self, store: Store) -> None:
         """Save everything in `store` from now on, and restore the state of the last session."""
@@ -63,10 +62,10 @@ class Autosave:
             self._controller.edit_question(question)
 
     def run_regularly(self) -> None:
-        """Save on a thread, every second while the program runs."""
+        """Save every second while the program runs."""
         # The timer is the app's: Textual repaints a covered screen at each message to it.
         app = self._widgets.app
-        work = partial(app.run_worker, self.save, group="save", exclusive=True, thread=True)
+        work = partial(app.run_worker, self.save, group="save", exclusive=True)
         app.set_interval(SAVE_EVERY, work)
 
     def show_written_elsewhere(self, focused: bool) -> None:
@@ -80,23 +79,15 @@ class Autosave:
             with suppress(StorageError):
                 branch.reopen()
 
-    def save(self) -> None:
-        """Save the answers under way and the text in the prompt; may be called on any thread.
-
-        After models were loaded, the first call also collects phrases from their stored answers.
-        """
+    async def save(self) -> None:
+        """Save the answer under way and the text in the prompt."""
         if not self.started:
             return
         try:
-            self._session.responses.save()
-            self._save_state()
+            await self._session.save()
+            await asyncio.to_thread(self._save_state)
         except StorageError as error:
-            with suppress(RuntimeError):  # the program has ended meanwhile
-                self._widgets.app.call_from_thread(self._widgets.banner.not_saved, error)
-        ready = self._controller.ready
-        if ready is not None and ready is not self._collected:
-            self._collected = ready
-            self.collect_phrases(ready.target.name)
+            self._widgets.banner.not_saved(error)
 
     def shutdown(self) -> None:
         """Save the state that the next start restores, and show nothing more."""
@@ -111,22 +102,6 @@ class Autosave:
         if store is not None and wanted != self._figures:
             store.remember(FIGURES, "1" if wanted else "")
             self._figures = wanted
-
-    def collect_phrases(self, model: str) -> None:
-        """Build the table of phrases that a model's stored answers repeat; slow.
-
-        Where the settings turn that off, the tables of all models are removed.
-        """
-        from assistant.engine.sources import ngram_store
-
-        store, learns = self._session.branch.store, self._controller.settings.learn
-        try:
-            if store is not None and learns and store.saves:
-                ngram_store.refresh(model, store.answer_tokens(model))
-            elif not learns:
-                ngram_store.clear()
-        except StorageError as error:
-            self._widgets.notify(str(error), severity="warning", timeout=10)
 
     def close(self) -> None:
         """Close the store, which may take a while."""

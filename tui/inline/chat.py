@@ -156,7 +156,7 @@ class InlineChat:
         while True:
             await asyncio.sleep(SAVE_EVERY_S)
             with suppress(StorageError):  # the end of the answer reports it
-                await asyncio.to_thread(self.session.responses.save)
+                await self.session.save()
                 await asyncio.to_thread(self.unsent.save)
 
     def _leave(self, number: int) -> None:
