@@ -22,8 +22,8 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
     """Replace a file; save the content `before`, if given, so that it can be restored.
 
     The version that an earlier edit saved stays until the file is replaced: each belongs to the
-    contents before and after its edit. StorageError if the file has changed meanwhile, or it or its version
-    cannot be written.
+    contents before and after its edit. StorageError if the file has changed meanwhile, or it or its
+    version cannot be written.
     """
     if before is None or file.missing:
         text_file.replace(file.path, None if file.missing else file.data, new)

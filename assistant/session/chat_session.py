@@ -59,7 +59,7 @@ class ChatSession:
         *,
         settings: Callable[[], Settings],
     ) -> None:
-        self._emit, self._start = emit, start
+        self._emit, self._start, self._settings = emit, start, settings
         self.branch = ActiveBranch(self._on_branch_event, store, settings, writes)
         """The messages on the screen."""
         self.responses = ResponseHandler(emit, self.branch)

@@ -18,6 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from textual.app import App
 
+from assistant.edit.rewrite import rewrites
 from assistant.settings.settings import Settings
 from assistant.tools.values import ToolSettings
 from tests import ROOT
@@ -27,7 +28,7 @@ from tui.chat.conversation.tool_turns import ApprovalTurn
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.race.lanes import line_up, parse
 from tui.race.screen import RaceApp
-from tui.shell.edit_session import EditSession, rewrites
+from tui.shell.edit_session import EditSession
 from tui.shell.engine_console import EngineConsole
 
 DOCS = ROOT / "docs"
@@ -102,8 +103,9 @@ def edit(settings: Settings) -> None:
     with tempfile.TemporaryDirectory() as folder, console.shown(starts=True):
         path = Path(folder, "stack.py")
         path.write_text(CODE.lstrip("\n"))
-        (parts,) = rewrites([str(path)], "add type hints", writes=False)
-        EditSession(console, settings, interactive=False, prints=True, forces=False).run(parts)
+        session = EditSession(console, settings, interactive=False, prints=True, forces=False)
+        (parts,) = rewrites([str(path)], "add type hints", session.read)
+        session.run(parts)
     title = 'specchat edit stack.py "add type hints"'
     DOCS.joinpath("edit.svg").write_text(shown.export_svg(title=title))
 

@@ -65,8 +65,8 @@ class Autosave:
         """Save every second while the program runs."""
         # The timer is the app's: Textual repaints a covered screen at each message to it.
         app = self._widgets.app
-        work = partial(app.run_worker, self.save, group="save", exclusive=True)
-        app.set_interval(SAVE_EVERY, work)
+        save = partial(app.run_worker, group="save", exclusive=True)
+        app.set_interval(SAVE_EVERY, lambda: save(self.save()))
 
     def show_written_elsewhere(self, focused: bool) -> None:
         """When the terminal gets the focus, show what another program has answered meanwhile.

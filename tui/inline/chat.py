@@ -31,6 +31,7 @@ from tui.safe import one_line
 from tui.widgets.lines import MUTED
 
 SAVE_EVERY_S = 1.0
+DECORATOR = r"[\w.]+\s*\n(?:\s*@.*\n)*\s*(?:async def|def|class) \w+\s*[(:]"
 WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
 
 
@@ -266,14 +267,14 @@ class InlineChat:
 def _named_in(text: str) -> tuple[list[str], list[str]]:
     """Return the files that a question names as @path, and what looks like one and is none.
 
-    Blanks may be in a name, and punctuation after it.
+    Blanks may be in a name, and punctuation after it. Decorators of code are none.
     """
     names, missing = list[str](), list[str]()
-    for line in re.findall(r"(?<!\S)@(?=(.*))", text):
+    for line in re.findall(rf"(?<!\S)@(?!{DECORATOR})(?=(.*))", text):
         ends = reversed([end.start() for end in re.finditer(r"\s|$", line)])
         tried = [name for end in ends for name in (line[:end], line[:end].rstrip(".,;:!?)"))]
         if existing := [name for name in tried if name and os.path.exists(expanded(name))]:
             names.append(existing[0])  # the longest
-        elif re.match(r"\S*(\w\.\w|/)", line):
+        elif re.match(r"[^\s(]*(\w\.\w|/)[^\s(]*(\s|$)", line):
             missing.append(tried[-1])  # its first word
     return names, missing

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
+from assistant.edit.part import Part
 from assistant.events import Stop
 from models.errors import StorageError
 from tests.scripted_engine import Script
@@ -29,7 +30,7 @@ NEW = OLD.replace("line 9\n", "line nine\nline ten\n").rstrip("\n")
 
 TOLD = """
 import sys, tui.shell.diff_printing as module
-def show(self, new, written):
+def show(self, written):
     print("answering", file=sys.stderr, flush=True)
 module.DiffPrinting.show = show
 """
@@ -86,14 +87,18 @@ def test_an_empty_file_loses_no_line(edit):
     assert Path("file.txt").read_text().strip() == "frog"
 
 
-def test_on_a_small_terminal_how_far_it_is_stays_in_sight():
+@pytest.mark.parametrize(
+    ("added", "old", "end"),
+    [(12, 0, "line 12 of about 20 "), (5, 10, "line 15 of about 25 "), (24, 0, "line 24 · ")],
+)
+def test_on_a_small_terminal_how_far_it_is_stays_in_sight_and_grows_with_the_file(added, old, end):
     shown = io.StringIO()
     console = Console(file=shown, force_terminal=True, width=30, height=6)
-    with closing(DiffPrinting(console, ["a long line " * 9] * 20, 20)) as printing:
-        printing.show(["another " * 9] * 12, 12)
+    with closing(DiffPrinting(console, ["a long line " * 9] * 20, Part(0, 20))) as printing:
+        printing.show(["another " * 9] * added + ["a long line " * 9] * old)
         *_, above, below = Text.from_ansi(shown.getvalue()).plain.splitlines()
-    assert above.startswith("+another")
-    assert below.startswith("line 12 of about 20")
+    assert above.startswith(("+another", " a long"))
+    assert below.startswith(end)
 
 
 @pytest.mark.parametrize("keys", ["n", "?q", "x\x1b", "\r\x04"])
