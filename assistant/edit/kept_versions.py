@@ -111,7 +111,7 @@ def _before(path: Path, now: bytes) -> tuple[bytes, bool]:
         _, after, *before = version.name.split(".")
         return after != digest, before == [digest], -version.lstat().st_mtime
 
-    with raising(StorageError, f"{_folder()} cannot be read"):
+    with raising(StorageError, f"{_prefix(path).parent} cannot be read"):
         versions = sorted(_versions(path), key=rank)
     for version in versions:
         with suppress(OSError), disk.open_regular(version) as file:
@@ -120,7 +120,7 @@ def _before(path: Path, now: bytes) -> tuple[bytes, bool]:
 
 
 def _save(path: Path, before: bytes, after: bytes) -> Path:
-    version = _folder() / f"{_name(path)}.{_digest(after)}.{_digest(before)}"
+    version = Path(f"{_prefix(path)}.{_digest(after)}.{_digest(before)}")
     what = f"The old version of {path} cannot be kept in {version.parent}"
     with raising(StorageError, what, " Nothing was written. With --no-save none is kept."):
         disk.write_private(version, before)
@@ -139,16 +139,13 @@ def _remove_others(path: Path, version: Path) -> None:
 
 def _versions(path: Path) -> list[Path]:
     """Return the versions of a file, of which killed edits have left more than one."""
-    saved = _folder().glob(f"{_name(path)}.*")
+    prefix = _prefix(path)
+    saved = prefix.parent.glob(f"{prefix.name}.*")
     return [version for version in saved if len(version.suffix) > DIGITS]  # not half written
 
 
-def _folder() -> Path:
-    return data_dir() / "edits"
-
-
-def _name(path: Path) -> str:
-    return _digest(os.fsencode(path.resolve()))
+def _prefix(path: Path) -> Path:
+    return data_dir() / "edits" / _digest(os.fsencode(path.resolve()))
 
 
 def _digest(data: bytes) -> str:

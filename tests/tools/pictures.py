@@ -115,7 +115,7 @@ async def started(settings: Settings, size: tuple[int, int]):
     """Run the chat on a screen of this size, from when it is ready."""
     app = SpecchatApp(settings)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
+        await until(pilot, lambda: app.chat.controller.ready and app.chat.session.branch.store)
         app.chat.controller.may_suggest = False  # another model, which depends on the machine
         yield app, pilot
 

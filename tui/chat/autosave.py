@@ -26,9 +26,6 @@ class Autosave:
     def __init__(self, controller: ChatController) -> None:
         self._controller, self._session = controller, controller.session
         self._widgets = controller.widgets
-        self.started = False
-        """Whether there is a store, in a file or in memory."""
-        self._figures = False  # the value of that key
 
     def start(self, store: Store) -> None:
         """Save everything in `store` from now on, and restore the state of the last session."""
@@ -38,8 +35,7 @@ class Autosave:
         try:
             prompt.history.load(store.prompts())
             view.question_count += len(prompt.history.entries)
-            self._figures = bool(store.recall(FIGURES))
-            self._widgets.panel.wanted |= self._figures
+            self._widgets.panel.wanted |= bool(store.recall(FIGURES))
             self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
             open_id, edited = store.recall(OPEN), store.recall(EDITED)
             if open_id and not early:
@@ -55,7 +51,6 @@ class Autosave:
             prompt.notify(store.warning, timeout=15)
         self._controller.unsent.load()
         self._controller.show_switched()
-        self.started = True  # from here on, threads use the store
         records = session.branch.records
         question = next((record for record in records if str(record.id) == edited), None)
         if question is not None and not typed:
@@ -81,7 +76,7 @@ class Autosave:
 
     async def save(self) -> None:
         """Save the answer under way and the text in the prompt."""
-        if not self.started:
+        if self._session.branch.store is None:  # no thread may be at it when it comes
             return
         try:
             await self._session.save()
@@ -89,21 +84,13 @@ class Autosave:
         except StorageError as error:
             self._widgets.banner.not_saved(error)
 
-    def shutdown(self) -> None:
-        """Save the state that the next start restores, and show nothing more."""
+    async def shutdown(self) -> None:
+        """Save the state that the next start restores, show nothing more, and close the store."""
         self._controller.shutdown()
-        if self.started:
-            with suppress(StorageError):
-                self._save_state()
+        with suppress(StorageError):
+            self._save_state()
+        if (store := self._session.branch.store) is not None:
+            await asyncio.to_thread(store.close)
 
     def _save_state(self) -> None:
-        self._controller.unsent.save()
-        store, wanted = self._session.branch.store, self._widgets.panel.wanted
-        if store is not None and wanted != self._figures:
-            store.remember(FIGURES, "1" if wanted else "")
-            self._figures = wanted
-
-    def close(self) -> None:
-        """Close the store, which may take a while."""
-        if (store := self._session.branch.store) is not None:
-            store.close()
+        self._controller.unsent.save(**{FIGURES: "1" * self._widgets.panel.wanted})
