@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
-from assistant.session.unsent_text import EDITED, OPEN
+from assistant.session.unsent_text import EDITED, OPEN, SAVE_EVERY_S
 from models.errors import StorageError
 from tui.chat.chat_controller import SUGGESTED, ChatController
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
 
-SAVE_EVERY = 1.0
-"""Seconds between two saves: so much of an answer is lost when the program is killed."""
 FIGURES = "figures"
 """The stored key that says whether F3 is open."""
 
@@ -56,12 +53,11 @@ class Autosave:
         if question is not None and not typed:
             self._controller.edit_question(question)
 
-    def run_regularly(self) -> None:
+    async def run(self) -> None:
         """Save every second while the program runs."""
-        # The timer is the app's: Textual repaints a covered screen at each message to it.
-        app = self._widgets.app
-        save = partial(app.run_worker, group="save", exclusive=True)
-        app.set_interval(SAVE_EVERY, lambda: save(self.save()))
+        while True:
+            await asyncio.sleep(SAVE_EVERY_S)
+            await self.save()
 
     def show_written_elsewhere(self, focused: bool) -> None:
         """When the terminal gets the focus, show what another program has answered meanwhile.

@@ -16,7 +16,7 @@ from assistant.session import events
 from assistant.session.attachments import ReadingLimits, attachment_of, pasted
 from assistant.session.chat_session import ChatSession
 from assistant.session.messages import tokens
-from assistant.session.unsent_text import Unsent, UnsentText
+from assistant.session.unsent_text import SAVE_EVERY_S, Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
@@ -30,7 +30,6 @@ from tui.reading import Activity, as_sent
 from tui.safe import one_line
 from tui.widgets.lines import MUTED
 
-SAVE_EVERY_S = 1.0
 DECORATOR = r"[\w.]+\s*\n(?:\s*@.*\n)*\s*(?:async def|def|class) \w+\s*[(:]"
 WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
 

@@ -22,7 +22,7 @@ SHARE = 10
 
 
 class DiffPrinting:
-    """Print the change from the `old` lines of a file, of which a part is being generated anew.
+    """Print the change from the `old` lines of a file, of which a part is generated again.
 
     On a terminal a hunk is printed once it is settled; below, a live area shows the hunk that may
     still change, and the progress. Without a terminal all of it is printed at the end.

@@ -170,8 +170,8 @@ class EditSession:
             loss = answer.end(console.run(answer.request, handle))
             if loss is None or console.interrupted:
                 return answer.finished
-            kept = f"Kept: lines {loss.first} to {loss.last}, which it left out unasked."
-            self._print(kept, "dim")
+            text = f"Kept: lines {loss.first} to {loss.last}, which it left out unasked."
+            self._print(text, "dim")
 
     def _show_warnings(self, rewrite: Rewrite, new: bytes, gap: str = "") -> list[str]:
         """Show the warnings on what a new version lacks, lost or broke; return them."""

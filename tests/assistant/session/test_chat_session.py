@@ -54,7 +54,7 @@ async def test_an_answer_is_saved_while_it_streams_with_its_trace(chats):
     assert stage.requests[-1].messages[1].token_ids == (65,)  # as it was decoded
 
 
-async def test_what_stored_answers_repeat_is_learnt_once_a_model_is_loaded_or_forgotten(home):
+async def test_a_model_that_is_loaded_learns_once_from_stored_answers_or_they_are_forgotten(home):
     stage, tables = ScriptedSession(store=Store(home / "chats.db")), home / "ngrams"
     for learns in (True, False):
         stage.settings = Settings(learn=learns)
