@@ -64,10 +64,7 @@ def restored(
 
 
 class PartialRewrite:
-    """The answer that rewrites a part, which is stopped and goes on after what it left out unasked.
-
-    Only an answer that is the whole file is.
-    """
+    """The answer that rewrites a part; that of a whole file goes on after what it left out unasked."""
 
     def __init__(self, rewrite: Rewrite, request: Request) -> None:
         self.request = request
@@ -100,10 +97,9 @@ class PartialRewrite:
             loss = restored(rewrite, rewrite.written(text), self._tried, is_whole=True)
         if loss is not None:
             *earlier, start = self.request.messages
-            opening = start.content.removesuffix(self._prefix)
             self.lines, self._begun, self._tried = loss.lines, "", self._tried | loss.lost
-            self._prefix = "".join(f"{line}\n" for line in loss.lines)
-            start = replace(start, content=opening + self._prefix)
+            before, self._prefix = self._prefix, "".join(f"{line}\n" for line in loss.lines)
+            start = replace(start, content=start.content.removesuffix(before) + self._prefix)
             self.request = replace(self.request, messages=(*earlier, start))
         return loss
 

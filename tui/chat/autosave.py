@@ -48,8 +48,7 @@ class Autosave:
             prompt.notify(store.warning, timeout=15)
         self._controller.unsent.load()
         self._controller.show_switched()
-        records = session.branch.records
-        question = next((record for record in records if str(record.id) == edited), None)
+        question = next((r for r in session.branch.records if str(r.id) == edited), None)
         if question is not None and not typed:
             self._controller.edit_question(question)
 
@@ -57,7 +56,8 @@ class Autosave:
         """Save every second while the program runs."""
         while True:
             await asyncio.sleep(SAVE_EVERY_S)
-            await self.save()
+            if self._session.branch.store is not None:  # until then, no thread may be at it
+                await self.save()
 
     def show_written_elsewhere(self, focused: bool) -> None:
         """When the terminal gets the focus, show what another program has answered meanwhile.
@@ -72,8 +72,6 @@ class Autosave:
 
     async def save(self) -> None:
         """Save the answer under way and the text in the prompt."""
-        if self._session.branch.store is None:  # no thread may be at it when it comes
-            return
         try:
             await self._session.save()
             await asyncio.to_thread(self._save_state)

@@ -75,9 +75,9 @@ class DiffPrinting:
         signs = "".join(line.sign for hunk in hunks for line in hunk.lines).rstrip("+")
         left = self._expected + signs.count("+") - signs.count("-") - written
         total = f" of about {written + left}" if left > 0 else ""
-        left_s = (monotonic() - self._started) * left / max(written, 1)
-        time_left = remaining(left_s) if total and written > 2 else ""
-        return Text(f"line {written}{total} · {counts(hunks)}{time_left}", "dim")
+        took_s = monotonic() - self._started
+        left_s = took_s * left / written if total and written > 2 else None
+        return Text(f"line {written}{total} · {counts(hunks)}{remaining(left_s)}", "dim")
 
 
 def drawn(hunk: Hunk) -> Text:

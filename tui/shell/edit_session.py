@@ -207,10 +207,9 @@ class EditSession:
 
     def _edited(self, rewrite: Rewrite, new: bytes) -> bytes:
         """Open a new version in the user's editor; return the result, and show its change."""
-        file = rewrite.file
         try:
             with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / file.path.name
+                path = Path(folder) / rewrite.file.path.name
                 path.write_bytes(new)
                 why = edit_file(path)
                 edited = text_file.read(path)
@@ -219,7 +218,7 @@ class EditSession:
         if why or edited.data == new:
             self._print(why or "You have changed nothing.", "yellow")
             return new
-        DiffPrinting(self._console.console, file.lines, rewrite.part).end(edited.lines)
+        DiffPrinting(self._console.console, rewrite.file.lines, rewrite.part).end(edited.lines)
         return edited.data
 
     def _write(self, before: TextFile, file: TextFile, new: bytes) -> None:
