@@ -64,7 +64,7 @@ def restored(
 
 
 class PartialRewrite:
-    """The answer that rewrites a part; that of a whole file goes on after what it left out unasked."""
+    """The answer that rewrites a part; of a whole file, it goes on after what it left out."""
 
     def __init__(self, rewrite: Rewrite, request: Request) -> None:
         self.request = request

@@ -24,6 +24,9 @@ from models.errors import StorageError, UsageError
 if TYPE_CHECKING:
     from assistant.store.store import Store
 
+SAVE_EVERY_S = 1.0
+"""Seconds between two saves: so much of an answer is lost when the program is killed."""
+
 
 class ChatSession:
     """A conversation. Its methods are the user's actions; `_run` does what follows from them.

@@ -13,8 +13,6 @@ from models.errors import StorageError
 
 OPEN, EDITED = "open", "edited"
 """Names of notes: the conversation on the screen, and the question that was being changed."""
-SAVE_EVERY_S = 1.0
-"""Seconds between two saves: so much of an answer is lost when the program is killed."""
 
 
 @dataclass(frozen=True, slots=True)

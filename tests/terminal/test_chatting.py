@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.session.unsent_text import SAVE_EVERY_S
+from assistant.session.chat_session import SAVE_EVERY_S
 from tests.patience import ALL, WAIT_S
 from tests.terminal.recording import customised, run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, Terminal, gone, streaming

@@ -6,7 +6,8 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from assistant.session.unsent_text import EDITED, OPEN, SAVE_EVERY_S
+from assistant.session.chat_session import SAVE_EVERY_S
+from assistant.session.unsent_text import EDITED, OPEN
 from models.errors import StorageError
 from tui.chat.chat_controller import SUGGESTED, ChatController
 

@@ -14,9 +14,9 @@ from assistant.process.engine_process import EngineProcess
 from assistant.request import Constraint
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits, attachment_of, pasted
-from assistant.session.chat_session import ChatSession
+from assistant.session.chat_session import SAVE_EVERY_S, ChatSession
 from assistant.session.messages import tokens
-from assistant.session.unsent_text import SAVE_EVERY_S, Unsent, UnsentText
+from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment

@@ -16,9 +16,8 @@ from assistant.events import Decoded, Failed, Finished, Loading, Prefilled, Read
 from assistant.request import Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
-from assistant.session.chat_session import ChatSession
+from assistant.session.chat_session import SAVE_EVERY_S, ChatSession
 from assistant.session.messages import passages_of
-from assistant.session.unsent_text import SAVE_EVERY_S
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
