@@ -22,8 +22,8 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
     """Replace a file; save the content `before`, if given, so that it can be restored.
 
     The version that an earlier edit saved stays until the file is replaced: each belongs to the
-    content after its edit. StorageError if the file has changed meanwhile, or it or its version
-    cannot be written.
+    contents before and after its edit. StorageError if the file has changed meanwhile, or it or its
+    version cannot be written.
     """
     if before is None or file.missing:
         text_file.replace(file.path, None if file.missing else file.data, new)
@@ -38,7 +38,7 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
                 version.unlink()
         raise
     with suppress(OSError):  # it is the version of what the file is now in any case
-        _remove_others(version)
+        _remove_others(file.path, version)
 
 
 def undo(path: Path) -> None:
@@ -105,26 +105,31 @@ def _before(path: Path, now: bytes) -> tuple[bytes, bool]:
 
     Otherwise the content is that before another edit; UsageError if there was none.
     """
-    version = _version_path(path, now)
-    with raising(StorageError, f"{version.parent} cannot be read"):
-        others = _others(version)
-    for saved in (version, *others):
-        with suppress(OSError), disk.open_regular(saved) as file:
-            return file.read(), saved == version
+    digest = _digest(now)
+
+    def rank(version: Path) -> tuple[bool, bool, float]:
+        _, after, *before = version.name.split(".")
+        return after != digest, before == [digest], -version.lstat().st_mtime
+
+    with raising(StorageError, f"{_prefix(path).parent} cannot be read"):
+        versions = sorted(_versions(path), key=rank)
+    for version in versions:
+        with suppress(OSError), disk.open_regular(version) as file:
+            return file.read(), version.name.split(".")[1] == digest
     raise UsageError(f"No earlier version of {path} is kept: specchat has not edited it.")
 
 
 def _save(path: Path, before: bytes, after: bytes) -> Path:
-    version = _version_path(path, after)
+    version = Path(f"{_prefix(path)}.{_digest(after)}.{_digest(before)}")
     what = f"The old version of {path} cannot be kept in {version.parent}"
     with raising(StorageError, what, " Nothing was written. With --no-save none is kept."):
         disk.write_private(version, before)
     return version
 
 
-def _remove_others(version: Path) -> None:
+def _remove_others(path: Path, version: Path) -> None:
     """Remove other versions of a file, and the oldest ones of all files, but not this one."""
-    for other in _others(version):
+    for other in {*_versions(path)} - {version}:
         disk.check_ours(other)
         other.unlink()
     saved = sorted({*version.parent.iterdir()} - {version}, key=lambda path: path.stat().st_mtime)
@@ -132,14 +137,15 @@ def _remove_others(version: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _others(version: Path) -> list[Path]:
-    """Return other versions of the same file, which an earlier edit or a killed one has left."""
-    return sorted({*version.parent.glob(f"{version.stem}.{'?' * DIGITS}")} - {version})
+def _versions(path: Path) -> list[Path]:
+    """Return the versions of a file, of which killed edits have left more than one."""
+    prefix = _prefix(path)
+    saved = prefix.parent.glob(f"{prefix.name}.*")
+    return [version for version in saved if len(version.suffix) > DIGITS]  # not half written
 
 
-def _version_path(path: Path, after: bytes) -> Path:
-    """Return where the content of a file before an edit is kept that made it `after`."""
-    return data_dir() / "edits" / f"{_digest(os.fsencode(path.resolve()))}.{_digest(after)}"
+def _prefix(path: Path) -> Path:
+    return data_dir() / "edits" / _digest(os.fsencode(path.resolve()))
 
 
 def _digest(data: bytes) -> str:

@@ -4,13 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import NamedTuple
 
 from msgspec import structs
 
 from assistant.edit.review import ADDS, lines_left_out, review
 from assistant.edit.rewrite import Rewrite
-from assistant.events import Finished
+from assistant.events import Finished, Token
+from assistant.request import Request
+from assistant.stats import Stats
 
 ABOVE = ("@", "#", "//", "/*", "*")
 """The beginnings of lines right above a definition that belong to it."""
@@ -60,10 +63,45 @@ def restored(
     return Restored([*new[:start], *old[first:last]], first + 1, last, lost)
 
 
-def joined(finished: Finished, text: str, earlier: Finished | None = None) -> Finished:
-    """Return the end of an answer with the text that begins it, and the figures before it."""
-    stats = earlier.stats.plus(finished.stats) if earlier else finished.stats
-    return structs.replace(finished, text=text + finished.text, stats=stats)
+class PartialRewrite:
+    """The answer that rewrites a part; of a whole file, it goes on after what it left out."""
+
+    def __init__(self, rewrite: Rewrite, request: Request) -> None:
+        self.request = request
+        """The request for the rest of the answer."""
+        self.finished: Finished
+        """The end of the answer so far, with the text and the figures of all requests: by `end`."""
+        self.lines: list[str] = []
+        """The lines that are complete."""
+        self._rewrite, self._begun, self._prefix = rewrite, "", ""
+        self._loss: Restored | None = None
+        self._stats: Stats | None = None
+        self._tried: AbstractSet[str] = frozenset()
+
+    def add(self, tokens: Sequence[Token]) -> bool:
+        """Add the tokens of a round; return whether to stop it, as it has left lines out."""
+        *complete, self._begun = (self._begun + "".join(t.text for t in tokens)).split("\n")
+        for line in complete:
+            self.lines.append(line)
+            if self._rewrite.is_whole and self._loss is None:
+                self._loss = restored(self._rewrite, self.lines, self._tried)
+        return self._loss is not None
+
+    def end(self, finished: Finished) -> Restored | None:
+        """End the answer; return the lines that it left out, after which `request` goes on."""
+        rewrite, text = self._rewrite, self._prefix + finished.text
+        self._stats = self._stats.plus(finished.stats) if self._stats else finished.stats
+        self.finished = structs.replace(finished, text=text, stats=self._stats)
+        loss, self._loss = self._loss, None
+        if loss is None and rewrite.is_whole and not rewrite.gap(text, finished.stop):
+            loss = restored(rewrite, rewrite.written(text), self._tried, is_whole=True)
+        if loss is not None:
+            *earlier, start = self.request.messages
+            self.lines, self._begun, self._tried = loss.lines, "", self._tried | loss.lost
+            before, self._prefix = self._prefix, "".join(f"{line}\n" for line in loss.lines)
+            start = replace(start, content=start.content.removesuffix(before) + self._prefix)
+            self.request = replace(self.request, messages=(*earlier, start))
+        return loss
 
 
 def _with_lines_above(lines: Sequence[str], line: int, first: int, blanks: bool) -> int:

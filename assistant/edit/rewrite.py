@@ -1,19 +1,21 @@
 """Rewrite a text with a model: the request, and the new text from its answer."""
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from assistant.edit.fitting import indented, repeated, without_surroundings
-from assistant.edit.part import Part
+from assistant.edit.part import Part, find, split
 from assistant.edit.placeholders import left_out
 from assistant.edit.text_file import TextFile
 from assistant.events import Stop
 from assistant.request import Message, Request
 from assistant.session.messages import fence_of, joined
 from assistant.store.values import Attachment
+from models.errors import UsageError
 
 INSTRUCTIONS = Path(__file__).with_name("rewrite.txt").read_text("utf-8")
 MARGIN = 300  # tokens of the request besides the text, with a reserve
@@ -78,8 +80,8 @@ class Rewrite:
             prediction=f"{self.old}\n",
         )
 
-    def shown(self, tokens: int, part_tokens: int, n_ctx: int) -> Part | None:
-        """Return the lines around the part that fit a context; None if not even it fits.
+    def shown(self, tokens: int, part_tokens: int, n_ctx: int) -> Part:
+        """Return the lines around the part that fit a context; UsageError if not even it fits.
 
         The part is read within the text, read again where it is not all of it, and written.
         """
@@ -89,18 +91,20 @@ class Rewrite:
             return Part(0, len(self.file.lines))
         spare = budget - part_tokens
         if self.is_whole or spare < 0:
-            return None
+            path = self.file.path
+            raise UsageError(
+                f"{path} has {part_tokens:,} tokens to rewrite, which must fit the context of "
+                f"{n_ctx:,} twice. Name a part of it, as in {path}:10-40 or {path}:name, or give a "
+                "larger --ctx."
+            )
         around = int(spare / max(tokens, 1) * len(self.file.lines) / 2)
         end = min(len(self.file.lines), self.part.end + around)
         return Part(max(0, self.part.start - around), end)
 
-    def so_far(self, lines: Sequence[str]) -> tuple[str, ...]:
-        """Return the lines of the text up to the end of the part as far as it is written."""
-        return (*self.file.lines[: self.part.start], *lines)
-
     def new(self, answer: str) -> tuple[str, ...]:
         """Return the lines of the whole text with the part replaced by an answer."""
-        return (*self.so_far(self._fitted(answer)), *self.file.lines[self.part.end :])
+        lines, (start, end) = self.file.lines, self.part
+        return (*lines[:start], *self._fitted(answer), *lines[end:])
 
     def gap(self, answer: str, stop: Stop) -> str:
         """Return why an answer is only a fragment, in half a sentence; empty if it is whole."""
@@ -134,3 +138,25 @@ class Rewrite:
         return (
             lines[:-1] if last == self.block[1] or opens or (last == FENCE and is_over) else lines
         )
+
+
+def rewrites(
+    arguments: Sequence[str], wish: str, read: Callable[[Path], TextFile]
+) -> list[list[Rewrite]]:
+    """Return the rewrites of each file, the last part first, after checking all of them.
+
+    UsageError if a part does not exist, or two overlap, and what `read` raises.
+    """
+    by_file = dict[str, list[Rewrite]]()
+    for argument in arguments:
+        path, part = split(argument)
+        of_file = by_file.setdefault(os.path.realpath(path), [])
+        file = of_file[0].file if of_file else read(path)
+        of_file.append(Rewrite(file, find(file.lines, part, path), wish))
+    for of_file in by_file.values():
+        of_file.sort(key=lambda rewrite: rewrite.part, reverse=True)  # so that no line above moves
+        for below, above in pairwise(of_file):
+            if above.part.end > below.part.start:
+                name, line = below.file.path, below.part.start + 1
+                raise UsageError(f"Two parts of {name} overlap at line {line}; name them as one.")
+    return [*by_file.values()]

@@ -194,7 +194,8 @@ class ChatTokens:
         """Yield a sentence for each part of a request that cannot be honoured."""
         if self.template.warning:
             yield self.template.warning
-        if request.thinking == "on" and not self.thinking.thinks:
+        is_limited = request.thinking_budget is not None and request.thinking != "off"
+        if (request.thinking == "on" or is_limited) and not self.thinking.thinks:
             yield NO_THOUGHTS
         if request.effort and not self.thinking.takes_effort:
             yield NO_EFFORT

@@ -1,9 +1,11 @@
 """A conversation without a screen: questions, the answer under way, and tool calls."""
 
+from asyncio import to_thread
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from assistant.engine.sources import ngram_store
 from assistant.events import Failed, ModelInfo, Warned
 from assistant.request import Request
 from assistant.service import EventStream
@@ -17,10 +19,13 @@ from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
-from models.errors import UsageError
+from models.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
+
+SAVE_EVERY_S = 1.0
+"""Seconds between two saves: so much of an answer is lost when the program is killed."""
 
 
 class ChatSession:
@@ -57,7 +62,7 @@ class ChatSession:
         *,
         settings: Callable[[], Settings],
     ) -> None:
-        self._emit, self._start = emit, start
+        self._emit, self._start, self._settings = emit, start, settings
         self.branch = ActiveBranch(self._on_branch_event, store, settings, writes)
         """The messages on the screen."""
         self.responses = ResponseHandler(emit, self.branch)
@@ -74,6 +79,7 @@ class ChatSession:
         self._next: Callable[[], Coroutine[Any, Any, None]] | None = None  # the answer that waits
         self._undo: Callable[[], None] | None = None  # takes back what made room for it
         self._is_running = False  # whether `_run` runs
+        self._unlearnt: ModelInfo | None = None  # the model whose answers are to be learnt from
 
     @property
     def waits(self) -> bool:
@@ -90,6 +96,7 @@ class ChatSession:
     def ready(self, model: ModelInfo) -> None:
         """Have a model answer from now on, beginning with what waits."""
         self.requests.model, self.requests.expects_model = model, False
+        self._unlearnt = model
         if self.waits:
             self._start_loop()
 
@@ -178,6 +185,30 @@ class ChatSession:
             undo()
 
     # The program
+
+    async def save(self) -> None:
+        """Save the answer under way; StorageError if that fails.
+
+        After a model was loaded, the first call also starts to learn from its stored answers.
+        """
+        model, self._unlearnt = self._unlearnt, None
+        if model is not None:
+            self._start(self._learn(model.name))
+        await to_thread(self.responses.save)
+
+    async def _learn(self, model: str) -> None:
+        """Build the table of phrases that a model's stored answers repeat; that takes a while.
+
+        Where the settings turn that off, the tables of all models are removed.
+        """
+        store = self.branch.store
+        try:
+            if not self._settings().learn:
+                await to_thread(ngram_store.clear)
+            elif store is not None and store.saves:
+                await to_thread(ngram_store.refresh, model, store.answer_tokens(model))
+        except StorageError as error:
+            self._emit(Warned(str(error)))
 
     def shutdown(self) -> None:
         """Save what is under way as stopped: the program ends."""

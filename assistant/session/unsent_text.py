@@ -122,12 +122,12 @@ class UnsentText:
         """Follow a question that was withdrawn: with the only one, its conversation is gone."""
         self._key = self._here
 
-    def save(self) -> None:
-        """Save what has changed, and where the user is, on any thread; StorageError if it fails."""
+    def save(self, **notes: str) -> None:
+        """Save `notes`, where the user is and what has changed, on any thread; or StorageError."""
         store, number = self._branch.store, self._branch.conversation
         edited = str(self.question.id) if self.question else ""
         states = self._states | {self._key: self._state}
-        states |= {OPEN: "" if number is None else str(number), EDITED: edited}
+        states |= {OPEN: "" if number is None else str(number), EDITED: edited, **notes}
         for key, state in states.items():
             if store is not None and state != self._stored.get(key):
                 store.remember(key, state)

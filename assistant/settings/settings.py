@@ -22,7 +22,7 @@ from assistant.request import (
     Sampling,
     Switch,
 )
-from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, UNLIMITED, Key
+from assistant.settings.keys import ANSWER, CONVERSATION, NOW, RELOAD, ROUND, START, UNLIMITED, Key
 from assistant.tools.values import ToolSettings
 from models.engines import ENGINES, EngineName
 from models.progress import Report, silent
@@ -132,7 +132,7 @@ class Settings:
         (), "Folders with GGUF files.", RELOAD, name="model_folders", option=False, variable=True
     )
     offline: bool = _key(False, "Open no connection, not even to pull.", NOW, variable=True)
-    save: bool = _key(True, "Keep conversations on disk.", CONVERSATION, variable=True)
+    save: bool = _key(True, "Keep conversations on disk.", START, variable=True)
     learn: bool = _key(True, "Guess what stored answers said before.", RELOAD, variable=True)
     about: tuple[Path, ...] = _key(
         (), "Folders that questions are about.", option=False, variable=True

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from assistant.session.chat_session import SAVE_EVERY_S
 from tests.patience import ALL, WAIT_S
 from tests.terminal.recording import run
 from tests.terminal.terminal import BROKEN, DONE, ESCAPE, READY, F, Terminal, gone, streaming
-from tui.chat.autosave import SAVE_EVERY
 
 SIZES = 200 if ALL else 40
 OUTCOME = "With guesses: "
@@ -49,7 +49,7 @@ def test_nothing_is_painted_at_rest(tmp_path: Path, models: list[str], key: str)
         terminal.shows(READY)
         terminal.press(key)
         deadline = time.monotonic() + WAIT_S
-        while terminal.read(2.5 * SAVE_EVERY):
+        while terminal.read(2.5 * SAVE_EVERY_S):
             assert time.monotonic() < deadline, "it paints and paints"
         terminal.press(ESCAPE)
 

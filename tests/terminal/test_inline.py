@@ -204,6 +204,7 @@ def test_an_answer_unsent_text_and_queued_questions_are_there_after_a_kill(
         with closing(store_at(tmp_path)) as store:
             terminal.until(lambda _: "half a sen" in (store.recall(unsent) or ""))
         terminal.until(lambda _: BROKEN in messages(tmp_path)[-1].content)
+        terminal.until(lambda _: (tmp_path / "home/ngrams").exists())  # learnt from answers
         terminal.process.kill()
         terminal.process.wait()
     with inline(tmp_path, *models) as terminal:

@@ -18,6 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from textual.app import App
 
+from assistant.edit.rewrite import rewrites
 from assistant.settings.settings import Settings
 from assistant.tools.values import ToolSettings
 from tests import ROOT
@@ -27,7 +28,7 @@ from tui.chat.conversation.tool_turns import ApprovalTurn
 from tui.chat.conversation.welcome import SUGGESTIONS
 from tui.race.lanes import parse, prepare_race
 from tui.race.screen import RaceApp
-from tui.shell.edit_session import EditSession, rewrites
+from tui.shell.edit_session import EditSession
 from tui.shell.engine_console import EngineConsole
 
 DOCS = ROOT / "docs"
@@ -102,8 +103,9 @@ def edit(settings: Settings) -> None:
     with tempfile.TemporaryDirectory() as folder, console.opened(starts_engine=True):
         path = Path(folder, "stack.py")
         path.write_text(CODE.lstrip("\n"))
-        (parts,) = rewrites([str(path)], "add type hints", writes=False)
-        EditSession(console, settings, interactive=False, prints=True, forces=False).run(parts)
+        session = EditSession(console, settings, interactive=False, prints=True, forces=False)
+        (parts,) = rewrites([str(path)], "add type hints", session.read)
+        session.run(parts)
     title = 'specchat edit stack.py "add type hints"'
     DOCS.joinpath("edit.svg").write_text(shown.export_svg(title=title))
 
@@ -113,7 +115,7 @@ async def started(settings: Settings, size: tuple[int, int]):
     """Run the chat on a screen of this size, from when it is ready."""
     app = SpecchatApp(settings)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: app.chat.controller.ready and app.chat.autosave.started)
+        await until(pilot, lambda: app.chat.controller.ready and app.chat.session.branch.store)
         app.chat.controller.may_suggest = False  # another model, which depends on the machine
         yield app, pilot
 

@@ -69,9 +69,8 @@ class SpecchatApp(Program):
 
     async def on_unmount(self) -> None:
         """Save the conversation and free the models."""
-        store, tools = self.chat.autosave, self.chat.session.tool_loop.tools
-        store.shutdown()
-        await asyncio.gather(asyncio.to_thread(store.close), self.close_engine(), tools.close())
+        close_tools = self.chat.session.tool_loop.tools.close
+        await asyncio.gather(self.chat.autosave.shutdown(), self.close_engine(), close_tools())
 
     async def on_event(self, event: events.Event) -> None:
         """Let the chat move the focus for typed text before a widget gets the key."""

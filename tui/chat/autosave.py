@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
-from assistant.events import Ready
+from assistant.session.chat_session import SAVE_EVERY_S
 from assistant.session.unsent_text import EDITED, OPEN
 from models.errors import StorageError
 from tui.chat.chat_controller import SUGGESTED, ChatController
@@ -14,8 +14,6 @@ from tui.chat.chat_controller import SUGGESTED, ChatController
 if TYPE_CHECKING:
     from assistant.store.store import Store
 
-SAVE_EVERY = 1.0
-"""Seconds between two saves: so much of an answer is lost when the program is killed."""
 FIGURES = "figures"
 """The stored key that says whether F3 is open."""
 
@@ -26,10 +24,6 @@ class Autosave:
     def __init__(self, controller: ChatController) -> None:
         self._controller, self._session = controller, controller.session
         self._widgets = controller.widgets
-        self.started = False
-        """Whether there is a store, in a file or in memory."""
-        self._figures = False  # the value of that key
-        self._collected: Ready | None = None  # the models for which phrases were collected
 
     def start(self, store: Store) -> None:
         """Save everything in `store` from now on, and restore the state of the last session."""
@@ -39,8 +33,7 @@ class Autosave:
         try:
             prompt.history.load(store.prompts())
             view.question_count += len(prompt.history.entries)
-            self._figures = bool(store.recall(FIGURES))
-            self._widgets.panel.wanted |= self._figures
+            self._widgets.panel.wanted |= bool(store.recall(FIGURES))
             self._controller.may_suggest = store.saves and not store.recall(SUGGESTED)
             open_id, edited = store.recall(OPEN), store.recall(EDITED)
             if open_id and not early:
@@ -56,18 +49,16 @@ class Autosave:
             prompt.notify(store.warning, timeout=15)
         self._controller.unsent.load()
         self._controller.show_switched()
-        self.started = True  # from here on, threads use the store
-        records = session.branch.records
-        question = next((record for record in records if str(record.id) == edited), None)
+        question = next((r for r in session.branch.records if str(r.id) == edited), None)
         if question is not None and not typed:
             self._controller.edit_question(question)
 
-    def run_regularly(self) -> None:
-        """Save on a thread, every second while the program runs."""
-        # The timer is the app's: Textual repaints a covered screen at each message to it.
-        app = self._widgets.app
-        work = partial(app.run_worker, self.save, group="save", exclusive=True, thread=True)
-        app.set_interval(SAVE_EVERY, work)
+    async def run(self) -> None:
+        """Save every second while the program runs."""
+        while True:
+            await asyncio.sleep(SAVE_EVERY_S)
+            if self._session.branch.store is not None:  # until then, no thread may be at it
+                await self.save()
 
     def show_written_elsewhere(self, focused: bool) -> None:
         """When the terminal gets the focus, show what another program has answered meanwhile.
@@ -80,55 +71,21 @@ class Autosave:
             with suppress(StorageError):
                 branch.reopen()
 
-    def save(self) -> None:
-        """Save the answers under way and the text in the prompt; may be called on any thread.
-
-        After models were loaded, the first call also collects phrases from their stored answers.
-        """
-        if not self.started:
-            return
+    async def save(self) -> None:
+        """Save the answer under way and the text in the prompt."""
         try:
-            self._session.responses.save()
-            self._save_state()
+            await self._session.save()
+            await asyncio.to_thread(self._save_state)
         except StorageError as error:
-            with suppress(RuntimeError):  # the program has ended meanwhile
-                self._widgets.app.call_from_thread(self._widgets.banner.not_saved, error)
-        ready = self._controller.ready
-        if ready is not None and ready is not self._collected:
-            self._collected = ready
-            self.collect_phrases(ready.target.name)
+            self._widgets.banner.not_saved(error)
 
-    def shutdown(self) -> None:
-        """Save the state that the next start restores, and show nothing more."""
+    async def shutdown(self) -> None:
+        """Save the state that the next start restores, show nothing more, and close the store."""
         self._controller.shutdown()
-        if self.started:
-            with suppress(StorageError):
-                self._save_state()
+        with suppress(StorageError):
+            self._save_state()
+        if (store := self._session.branch.store) is not None:
+            await asyncio.to_thread(store.close)
 
     def _save_state(self) -> None:
-        self._controller.unsent.save()
-        store, wanted = self._session.branch.store, self._widgets.panel.wanted
-        if store is not None and wanted != self._figures:
-            store.remember(FIGURES, "1" if wanted else "")
-            self._figures = wanted
-
-    def collect_phrases(self, model: str) -> None:
-        """Build the table of phrases that a model's stored answers repeat; slow.
-
-        Where the settings turn that off, the tables of all models are removed.
-        """
-        from assistant.engine.sources import ngram_store
-
-        store, learns = self._session.branch.store, self._controller.settings.learn
-        try:
-            if store is not None and learns and store.saves:
-                ngram_store.refresh(model, store.answer_tokens(model))
-            elif not learns:
-                ngram_store.clear()
-        except StorageError as error:
-            self._widgets.notify(str(error), severity="warning", timeout=10)
-
-    def close(self) -> None:
-        """Close the store, which may take a while."""
-        if (store := self._session.branch.store) is not None:
-            store.close()
+        self._controller.unsent.save(**{FIGURES: "1" * self._widgets.panel.wanted})

@@ -66,7 +66,7 @@ class ChatScreen(ChatWidgets):
     def on_mount(self) -> None:
         """Apply the settings, and save regularly from now on."""
         self.controller.apply(self.controller.settings)
-        self.autosave.run_regularly()
+        self.app.run_worker(self.autosave.run(), group="save")
         self.watch(self.app, "app_focus", self.autosave.show_written_elsewhere, init=False)
 
     # Messages of the widgets

@@ -14,7 +14,7 @@ from assistant.process.engine_process import EngineProcess
 from assistant.request import Constraint
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits, attachment_of, pasted
-from assistant.session.chat_session import ChatSession
+from assistant.session.chat_session import SAVE_EVERY_S, ChatSession
 from assistant.session.messages import tokens
 from assistant.session.unsent_text import Unsent, UnsentText
 from assistant.settings.settings import Settings
@@ -30,7 +30,7 @@ from tui.reading import Activity, as_sent
 from tui.safe import one_line
 from tui.widgets.lines import MUTED
 
-SAVE_EVERY_S = 1.0
+DECORATOR = r"[\w.]+\s*\n(?:\s*@.*\n)*\s*(?:async def|def|class) \w+\s*[(:]"
 WELCOME = "specchat · /help lists the commands, Ctrl+D leaves"
 
 
@@ -156,7 +156,7 @@ class InlineChat:
         while True:
             await asyncio.sleep(SAVE_EVERY_S)
             with suppress(StorageError):  # the end of the answer reports it
-                await asyncio.to_thread(self.session.responses.save)
+                await self.session.save()
                 await asyncio.to_thread(self.unsent.save)
 
     def _leave(self, number: int) -> None:
@@ -266,14 +266,14 @@ class InlineChat:
 def _named_in(text: str) -> tuple[list[str], list[str]]:
     """Return the files that a question names as @path, and what looks like one and is none.
 
-    Blanks may be in a name, and punctuation after it.
+    Blanks may be in a name, and punctuation after it. Decorators of code are none.
     """
     names, missing = list[str](), list[str]()
-    for line in re.findall(r"(?<!\S)@(?=(.*))", text):
+    for line in re.findall(rf"(?<!\S)@(?!{DECORATOR})(?=(.*))", text):
         ends = reversed([end.start() for end in re.finditer(r"\s|$", line)])
         tried = [name for end in ends for name in (line[:end], line[:end].rstrip(".,;:!?)"))]
         if existing := [name for name in tried if name and os.path.exists(expanded(name))]:
             names.append(existing[0])  # the longest
-        elif re.match(r"\S*(\w\.\w|/)", line):
+        elif re.match(r"[^\s(]*(\w\.\w|/)[^\s(]*(\s|$)", line):
             missing.append(tried[-1])  # its first word
     return names, missing

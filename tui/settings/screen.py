@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from assistant.settings.config_file import read
-from assistant.settings.keys import Key, shown
+from assistant.settings.keys import START, Key, shown
 from assistant.settings.layers import STATE, Layers
 from assistant.settings.settings import DEFAULT, KEYS
 from models.errors import UsageError
@@ -190,6 +190,9 @@ class SettingsScreen(Dialog[None]):
         try:
             layers = replace(self.now, config=read())
             notices = layers.settings().warnings if layers.config != self.now.config else ()
+            late = (name for name, key in KEYS.items() if key.when == START)
+            changed = (name for name in late if layers.in_force[name] != self.now.in_force[name])
+            notices = (*notices, *(f"{name} takes effect {START}." for name in changed))
         except UsageError as error:
             layers, notices = self.now, (f"{error} The settings stay as they were.",)
         self._set_layers(layers)

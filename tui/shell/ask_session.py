@@ -16,7 +16,7 @@ from assistant.events import Decoded, Failed, Finished, Loading, Prefilled, Read
 from assistant.request import Request
 from assistant.session import events
 from assistant.session.attachments import ReadingLimits
-from assistant.session.chat_session import ChatSession
+from assistant.session.chat_session import SAVE_EVERY_S, ChatSession
 from assistant.session.messages import passages_of
 from assistant.settings.settings import Settings
 from assistant.store.values import Attachment
@@ -33,8 +33,6 @@ from tui.shell.received_answers import AnswerPrinter, ReceivedAnswer, report
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
-
-SAVED_EVERY_S = 1.0
 
 
 class AskSession:
@@ -180,7 +178,7 @@ class AskSession:
                 self._print(text)
             case events.NotSaved(reason):
                 raise StorageError(reason)
-        if monotonic() - self._saved_at > SAVED_EVERY_S:
+        if monotonic() - self._saved_at > SAVE_EVERY_S:
             self._saved_at = monotonic()
             self._session.responses.save()
 

@@ -8,6 +8,7 @@ from rich.live import Live
 from rich.text import Text
 
 from assistant.edit.comparison import Hunk, compare
+from assistant.edit.part import Part
 from tui.formatting import remaining
 from tui.safe import safe
 
@@ -21,30 +22,30 @@ PAUSE_FACTOR = 10
 
 
 class DiffPrinting:
-    """Print the change from the `old` lines of a file to those that are being generated.
+    """Print the change from the `old` lines of a file, of which a part is generated again.
 
     On a terminal a hunk is printed once it is settled; below, a live area shows the hunk that may
     still change, and the progress. Without a terminal all of it is printed at the end.
     """
 
-    def __init__(self, console: Console, old: Sequence[str], expected: int) -> None:
-        self._console, self._expected = console, expected
+    def __init__(self, console: Console, old: Sequence[str], part: Part) -> None:
+        self._console, self._above, self._expected = console, old[: part.start], len(range(*part))
         self._old = old if [*old] != [""] else ()  # an empty file has no line
         self._live = Live(console=console, transient=True, auto_refresh=False)
         self._printed: list[Hunk] = []
         self._started, self._next_s = monotonic(), 0.0
 
-    def show(self, new: Sequence[str], written: int) -> None:
-        """Show the new version so far, of which `written` lines were generated."""
+    def show(self, written: Sequence[str]) -> None:
+        """Show the new version with these lines of the part, as far as it is."""
         started_s = monotonic()
         if not self._console.is_terminal or started_s < self._next_s:
             return
         self._live.start()
-        hunks = compare(self._old, new, is_whole=False)
+        hunks = compare(self._old, [*self._above, *written], is_whole=False)
         later = self._print_settled(hunks)
         height = max(1, min(MAX_PENDING, self._console.height - 2))  # one line is the progress
         pending = [line for hunk in later for line in drawn(hunk).split("\n")][-height:]
-        lines = [*pending, self._progress(hunks, written)]
+        lines = [*pending, self._progress(hunks, len(written))]
         self._live.update(Text("\n", no_wrap=True, overflow="ellipsis").join(lines), refresh=True)
         self._next_s = monotonic() + max(UPDATE_EVERY_S, PAUSE_FACTOR * (monotonic() - started_s))
 
@@ -70,11 +71,13 @@ class DiffPrinting:
         return new
 
     def _progress(self, hunks: list[Hunk], written: int) -> Text:
-        share = min(1.0, written / max(self._expected, 1))
+        # The part has grown up to the last line that is an old one as well.
+        signs = "".join(line.sign for hunk in hunks for line in hunk.lines).rstrip("+")
+        left = self._expected + signs.count("+") - signs.count("-") - written
+        total = f" of about {written + left}" if left > 0 else ""
         took_s = monotonic() - self._started
-        time_left = remaining(took_s * (1 - share) / share) if written > 2 else ""
-        text = f"line {written} of about {self._expected} · {counts(hunks)}{time_left}"
-        return Text(text, "dim")
+        left_s = took_s * left / written if total and written > 2 else None
+        return Text(f"line {written}{total} · {counts(hunks)}{remaining(left_s)}", "dim")
 
 
 def drawn(hunk: Hunk) -> Text:

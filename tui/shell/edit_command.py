@@ -68,12 +68,13 @@ def edit(
     chosen = settings(options)
     console, passed = EngineConsole(), True
     with console.opened(starts_engine=True):
-        from tui.shell.edit_session import EditSession, rewrites
+        from assistant.edit.rewrite import rewrites
+        from tui.shell.edit_session import EditSession
 
-        by_file = rewrites(files, wish, writes=not prints)
+        session = EditSession(console, chosen, interactive, prints, forces)
+        by_file = rewrites(files, wish, session.read)
         if interactive and not can_ask():
             raise UsageError("Nobody can be asked here: add --yes to write, or --diff for a patch.")
-        session = EditSession(console, chosen, interactive, prints, forces)
         reasons, errors = list[str](), list[UsageError | StorageError]()
         try:
             for parts in by_file:

@@ -1,14 +1,11 @@
 """A session of `specchat edit`: rewrite files, show the changes, write the confirmed ones."""
 
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import replace
-from itertools import islice, pairwise
 from pathlib import Path
 
 import click
@@ -16,13 +13,11 @@ from rich.text import Text
 
 from assistant.edit import kept_versions, text_file
 from assistant.edit.comparison import Hunk, patch
-from assistant.edit.part import find, split
-from assistant.edit.restoring import Restored, joined, restored
+from assistant.edit.restoring import PartialRewrite
 from assistant.edit.review import review
 from assistant.edit.rewrite import Rewrite
 from assistant.edit.text_file import TextFile
 from assistant.events import Decoded, Event, Finished, Prefilled, Ready
-from assistant.request import Request
 from assistant.session.attachments import DOCUMENTS
 from assistant.settings.settings import DEFAULT, Settings
 from models.errors import SpecchatError, StorageError, UsageError
@@ -33,39 +28,6 @@ from tui.settings.editor import edit_file
 from tui.shell.diff_printing import DiffPrinting, counts
 from tui.shell.engine_console import EngineConsole
 from tui.shell.standard_output import STDIN, put, read_piped
-
-
-def rewrites(arguments: Sequence[str], wish: str, writes: bool) -> list[list[Rewrite]]:
-    """Return the rewrites of each file, the last part first, after checking all of them.
-
-    Raises:
-        UsageError: a file or part does not exist, is no text, or two parts overlap.
-        StorageError: a file is not writable.
-    """
-    by_file = dict[str, list[Rewrite]]()
-    for argument in arguments:
-        path, part = split(argument)
-        of_file = by_file.setdefault(os.path.realpath(path), [])
-        file = of_file[0].file if of_file else _opened(path, writes)
-        of_file.append(Rewrite(file, find(file.lines, part, path), wish))
-    for of_file in by_file.values():
-        of_file.sort(key=lambda rewrite: rewrite.part, reverse=True)  # so that no line above moves
-        for below, above in pairwise(of_file):
-            if above.part.end > below.part.start:
-                name, line = below.file.path, below.part.start + 1
-                raise UsageError(f"Two parts of {name} overlap at line {line}; name them as one.")
-    return [*by_file.values()]
-
-
-def _opened(path: Path, writes: bool) -> TextFile:
-    if path == STDIN:
-        return text_file.parse(path, read_piped() if sys.stdin else b"")
-    if path.suffix.lower() in DOCUMENTS:
-        raise UsageError(f"{path} is a document; only files with text can be edited.")
-    file = text_file.read(path)
-    if writes:
-        text_file.check_writable(path)
-    return file
 
 
 class EditSession:
@@ -87,6 +49,17 @@ class EditSession:
         self._interactive, self._prints, self._forces = interactive, prints, forces
         self._ready: Ready | None = None
         self._now: dict[TextFile, bytes] = {}  # the present content of the files
+
+    def read(self, path: Path) -> TextFile:
+        """Read a file that is to be rewritten; UsageError or StorageError if it cannot be."""
+        if path == STDIN:
+            return text_file.parse(path, read_piped() if sys.stdin else b"")
+        if path.suffix.lower() in DOCUMENTS:
+            raise UsageError(f"{path} is a document; only files with text can be edited.")
+        file = text_file.read(path)
+        if not self._prints:
+            text_file.check_writable(path)
+        return file
 
     def run(self, parts: Sequence[Rewrite]) -> list[str]:
         """Rewrite parts of one file, the last one first, and write them.
@@ -171,67 +144,34 @@ class EditSession:
             request = replace(request, sampling=replace(request.sampling, temperature=0.0))
         whole, part = map(self._console.count, (rewrite.file.text, rewrite.old))
         n_ctx = min(self._ready.target.n_ctx, max(self._settings.n_ctx or 0, CONTEXT))
-        shown = rewrite.shown(whole, part, n_ctx)
-        if shown is None:
-            raise UsageError(
-                f"{path} has {part:,} tokens to rewrite, which must fit the context of "
-                f"{n_ctx:,} twice. Name a part of it, as in {path}:10-40 or "
-                f"{path}:name, or give a larger --ctx."
-            )
+        request = rewrite.request(request, rewrite.shown(whole, part, n_ctx))
         if request.max_tokens is None:
             request = replace(request, max_tokens=2 * part + 500)
-        printing = DiffPrinting(console.console, rewrite.file.lines, len(rewrite.old.split("\n")))
-        with closing(printing):
-            finished = self._answered(rewrite, rewrite.request(request, shown), printing)
+        with closing(DiffPrinting(console.console, rewrite.file.lines, rewrite.part)) as printing:
+            finished = self._answered(PartialRewrite(rewrite, request), path, printing)
         if console.interrupted:
             self._print(f"Stopped: {path} stays as it is.")
             raise KeyboardInterrupt
         return finished, printing.end(rewrite.new(finished.text))
 
-    def _answered(
-        self,
-        rewrite: Rewrite,
-        request: Request,
-        printing: DiffPrinting,
-        prefix: Sequence[str] = (),
-        tried: AbstractSet[str] = frozenset(),
-    ) -> Finished:
-        """Have the model write a part after `prefix`; lines it leaves out unasked are put back.
-
-        `tried` are the names for which that was done before.
-        """
-        console, lines, back = self._console, [*prefix, ""], list[Restored]()
+    def _answered(self, answer: PartialRewrite, path: Path, printing: DiffPrinting) -> Finished:
+        """Have the model write a part; name the lines that are put back meanwhile."""
+        console = self._console
 
         def handle(event: Event) -> None:
             match event:
                 case Prefilled():
-                    console.show_waiting(event, str(rewrite.file.path))
-                case Decoded(tokens) if not back:
+                    console.show_waiting(event, str(path))
+                case Decoded(tokens):
                     console.hide_progress()
-                    first = len(lines)  # the first line that this event may complete
-                    text = lines.pop() + "".join(token.text for token in tokens)
-                    lines.extend(text.split("\n"))
-                    printing.show(rewrite.so_far(lines[:-1]), len(lines) - 1)
-                    ends = range(first, len(lines)) if rewrite.is_whole else ()
-                    losses = (restored(rewrite, lines[:end], tried) for end in ends)
-                    back.extend(islice(filter(None, losses), 1))
-                    if back:
-                        console.stop()
+                    console.stop() if answer.add(tokens) else printing.show(answer.lines)
 
-        *earlier, start = request.messages
-        head = "".join(f"{line}\n" for line in prefix)
-        start = replace(start, content=f"{start.content}{head}")
-        finished: Finished = console.run(replace(request, messages=(*earlier, start)), handle)
-        finished = joined(finished, head)
-        if not back and rewrite.is_whole and not rewrite.gap(finished.text, finished.stop):
-            written = rewrite.written(finished.text)
-            back += filter(None, [restored(rewrite, written, tried, is_whole=True)])
-        if not back or console.interrupted:
-            return finished
-        (loss,) = back
-        self._print(f"Kept: lines {loss.first} to {loss.last}, which it left out unasked.", "dim")
-        rest = self._answered(rewrite, request, printing, loss.lines, tried | loss.lost)
-        return joined(rest, "", finished)
+        while True:
+            loss = answer.end(console.run(answer.request, handle))
+            if loss is None or console.interrupted:
+                return answer.finished
+            text = f"Kept: lines {loss.first} to {loss.last}, which it left out unasked."
+            self._print(text, "dim")
 
     def _show_warnings(self, rewrite: Rewrite, new: bytes, gap: str = "") -> list[str]:
         """Show the warnings on what a new version lacks, lost or broke; return them."""
@@ -260,16 +200,16 @@ class EditSession:
             if key in ("y", "n", "q", "\x1b"):
                 return new if key == "y" else file.data
             if key == "e":
-                before, new = new, self._edited(file, new)
+                before, new = new, self._edited(rewrite, new)
                 fragment = fragment and new == before  # the user saw it and left it unchanged
                 if new != before:
                     self._show_warnings(rewrite, new)
 
-    def _edited(self, file: TextFile, new: bytes) -> bytes:
+    def _edited(self, rewrite: Rewrite, new: bytes) -> bytes:
         """Open a new version in the user's editor; return the result, and show its change."""
         try:
             with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / file.path.name
+                path = Path(folder) / rewrite.file.path.name
                 path.write_bytes(new)
                 why = edit_file(path)
                 edited = text_file.read(path)
@@ -278,7 +218,7 @@ class EditSession:
         if why or edited.data == new:
             self._print(why or "You have changed nothing.", "yellow")
             return new
-        DiffPrinting(self._console.console, file.lines, 0).end(edited.lines)
+        DiffPrinting(self._console.console, rewrite.file.lines, rewrite.part).end(edited.lines)
         return edited.data
 
     def _write(self, before: TextFile, file: TextFile, new: bytes) -> None:

@@ -183,8 +183,10 @@ def test_a_write_that_fails_leaves_only_the_edit_before_it(path, monkeypatch, is
         write(path, b"new\n")
     with monkeypatch.context() as full:
         full.setattr(text_file.shutil, "copystat", refuse)
-        with pytest.raises(StorageError, match="It is intact"):
-            write(path, b"newer\n")
+        for text in ("by hand\n", path.read_text()):
+            path.write_text(text)
+            with pytest.raises(StorageError, match="It is intact"):
+                write(path, b"new\n" if text == "by hand\n" else b"newer\n")
     with nullcontext() if is_edited else pytest.raises(UsageError, match="No earlier version"):
         kept_versions.undo(path)
     assert path.read_text() == "old\n"
@@ -212,7 +214,7 @@ name, call, path = sys.argv[1], getattr(os, sys.argv[1]), Path(sys.argv[2])
 file = text_file.read(path)
 def killed(*arguments):
     call(*arguments)
-    if name == "fsync" or arguments[-1] == path:
+    if name != "replace" or arguments[-1] == path:
         os.kill(os.getpid(), 9)
 setattr(os, name, killed)
 kept_versions.write(file, b"newer\\n", file.data)
@@ -220,15 +222,22 @@ kept_versions.write(file, b"newer\\n", file.data)
 
 
 @pytest.mark.parametrize(
-    ("call", "now", "before"), [("fsync", "new\n", "old\n"), ("replace", "newer\n", "new\n")]
-)
-def test_a_kill_leaves_the_last_edit_that_was_done_to_be_taken_back(path, call, now, before):
-    """Killed while the old version is kept, or just after the file was replaced."""
-    write(path, b"new\n")
+    ("call", "made", "now", "before"),
+    [
+        ("fsync", "new\n", "new\n", "old\n"), ("replace", "new\n", "newer\n", "new\n"),
+        ("chown", "newer\n", "new\n", "old\n"), ("replace", "newer\n", "newer\n", "new\n"),
+    ],
+)  # fmt: skip
+def test_a_kill_leaves_the_last_edit_that_was_done_to_be_taken_back(path, call, made, now, before):
+    """Killed while the old version is kept, or just before or after the file was replaced.
+
+    An edit that made the same was done before, and the file was then changed by hand.
+    """
+    write(path, made.encode())
+    path.write_text("new\n")
     subprocess.run([sys.executable, "-c", KILLED, call, str(path)], cwd=ROOT, check=False)
     assert path.read_text() == now
-    kept_versions.undo(path)
-    assert path.read_text() == before
+    assert f"-{now}+{before}".encode() in kept_versions.undo_patch(path)
 
 
 def test_half_a_version_of_a_killed_program_is_none(path, tmp_path):

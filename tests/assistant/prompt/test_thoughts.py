@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assistant.events import text_in
 from assistant.prompt.answer_text import AnswerText
-from assistant.prompt.prompt_tokens import ChatTokens
+from assistant.prompt.prompt_tokens import NO_THOUGHTS, ChatTokens
 from assistant.prompt.thoughts import (
     FAMILIES,
     AnswerBeginning,
@@ -283,7 +283,10 @@ def test_effort_is_told_where_the_template_takes_it_else_remarked_on():
     assert (takes.thinking.takes_effort, lacks.thinking.takes_effort) == (True, False)
     assert [*lacks.warnings(request)]
     assert not [*takes.warnings(request)]
-    assert [*chat(None).warnings(Request((ASKED,), thinking="on"))]
+    for wish in ({"thinking": "on"}, {"thinking_budget": 9}):
+        assert NO_THOUGHTS in chat(None).warnings(Request((ASKED,), **wish))
+    off = Request((ASKED,), thinking="off", thinking_budget=9)
+    assert NO_THOUGHTS not in chat(None).warnings(off)
 
 
 def test_a_value_that_a_template_refuses_is_left_out_and_the_template_kept():

@@ -7,6 +7,7 @@ import pytest
 from assistant.events import Decoded, Finished, Prepared, Stop, Warned
 from assistant.request import Request
 from assistant.session.events import Added, Changed, NeedsModel
+from assistant.settings.settings import Settings
 from assistant.store.store import Store
 from assistant.store.values import Attachment
 from models.errors import StorageError, UsageError
@@ -41,7 +42,7 @@ async def test_an_answer_is_saved_while_it_streams_with_its_trace(chats):
     stage = ScriptedSession(store=chats[0])
     await stage.ask("Why?")
     await stage.decode("Bec")
-    stage.session.responses.save()
+    await stage.session.save()
     assert (chats[1].path(1)[-1].content, chats[1].path(1)[-1].state) == ("Bec", "streaming")
     await stage.decode("ause.")
     await stage.finish("Because.")
@@ -57,6 +58,25 @@ async def test_an_answer_is_saved_while_it_streams_with_its_trace(chats):
     stage.session.ready(replace(MODEL, name="another"))  # to which they mean nothing
     await stage.ask("And?")
     assert not any(message.token_ids for message in stage.requests[-1].messages)
+
+
+async def test_a_model_that_is_loaded_learns_once_from_stored_answers_or_they_are_forgotten(home):
+    stage, tables = ScriptedSession(store=Store(home / "chats.db")), home / "ngrams"
+    for learns in (True, False):
+        stage.settings = Settings(learn=learns)
+        stage.session.ready(MODEL)
+        await stage.session.save()
+        await stage.running
+        assert len([*tables.iterdir()]) == learns
+    tables.rmdir()
+    tables.touch()  # in the way
+    stage.settings = Settings()
+    await stage.session.save()  # it was learnt already
+    assert not stage.notes
+    stage.session.ready(MODEL)
+    await stage.session.save()
+    await stage.running
+    assert "Nothing is learnt from stored answers" in stage.notes[0]
 
 
 async def test_a_question_without_a_model_waits_for_one_and_can_be_withdrawn():

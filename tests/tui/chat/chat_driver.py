@@ -94,11 +94,11 @@ class Chat(Driver):
         return cast(Watched, self.app._engine)
 
     async def ready(self) -> None:
-        await self.until(lambda: self.screen.controller.ready and self.kept)
+        await self.until(lambda: self.screen.controller.ready and self.path.store)
         self.screen.controller.may_suggest &= self.novice
 
     async def held(self) -> None:
-        await self.until(lambda: self.engine and self.engine.held and self.kept)
+        await self.until(lambda: self.engine and self.engine.held and self.path.store)
 
     async def end(self) -> None:
         """Let a held engine go on, and wait until it is idle."""
@@ -124,11 +124,6 @@ class Chat(Driver):
             lambda: len(self.engine.received(Finished)) + len(self.engine.received(Failed)) > ended
         )
         await self.until(lambda: self.screen.session.idle)
-
-    @property
-    def kept(self) -> bool:
-        """Whether the store of conversations is open."""
-        return self.screen.autosave.started
 
     @property
     def store(self) -> Store:

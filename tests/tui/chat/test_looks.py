@@ -53,7 +53,7 @@ async def opened(pilot: Pilot[None]) -> ChatScreen:
     assert isinstance(running, SpecchatApp)
     chat = running.chat
     async with asyncio.timeout(WAIT_S):
-        while not (chat.controller.ready and chat.autosave.started):
+        while not (chat.controller.ready and chat.session.branch.store):
             await pilot.pause(0.02)
     chat.prompt.editor.cursor_blink = False
     await calm(pilot)

@@ -192,8 +192,8 @@ async def test_a_prompt_returns_before_what_was_begun_a_failed_one_not_and_a_boo
         assert typist.prompt.restore_input("why?", attachments)
         assert (typist.prompt.text, typist.prompt.attachments) == ("why?", attachments)
         assert not typist.prompt.restore_input("other")
-        typist.prompt.insert(Unsent("Who or "))
-        assert typist.prompt.text == "Who or why?"
+        typist.prompt.insert(Unsent("Who?"))
+        assert typist.prompt.text == "Who?\nwhy?"
         typist.prompt.drop()
         book = "".join(random.Random(1).choices("abc \n", k=100_000))
         assert typist.prompt.restore_input(book)

@@ -88,7 +88,7 @@ async def test_an_answer_and_what_is_typed_are_kept_meanwhile_and_when_one_quits
 async def test_nothing_is_written_when_nothing_is_to_be_kept(pair: Pair, home: Path) -> None:
     async with open_chat(*pair, save=False, asked=("Secret",)) as chat:
         assert len(chat.texts) == 2
-        chat.screen.autosave.collect_phrases("target")
+        await chat.screen.autosave.save()
     assert not (home / "ngrams").exists()
     assert not [path for path in home.rglob("*") if path.is_file() and path.suffix == ".db"]
 

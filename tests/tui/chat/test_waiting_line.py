@@ -108,7 +108,7 @@ async def test_the_line_outlives_the_program_with_its_conversation(pair: Pair, h
         chat.prompt.attached.add(Attachment("a.txt", "text"))
         await chat.send("Two")
         await chat.press("h", "i")
-        chat.screen.autosave.save()  # as every second; then it is killed
+        await chat.screen.autosave.save()  # as every second; then it is killed
     async with open_chat(*pair) as chat:
         await chat.until(lambda: line(chat))
         assert line(chat)[1:] == ["  Two @a.txt"]

@@ -78,6 +78,10 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_pat
     assert [file.name for file in question.attachments[1:]] == ["my file.txt", "my", "b.md"]
     assert [file.name for file in chat.attachments] == ["notes/"]
     assert "There is no file c.md, no/d: sent as text only." in chat.scrollback.finished()
+    code = '@app.route("/x")\n@functools.cache\n@b.md\ndef f(): ...'
+    chat.submit(f"What is wrong?\n{code}")
+    assert chat.queued[-1].attachments == ()
+    assert "There is no file" not in chat.scrollback.finished()
     Path("b.md").write_bytes(b"\0\1\2")
     SlashCommands(chat).enter("/tmp/x is @b.md")
     chat.prompt.put.assert_called_once_with("/tmp/x is @b.md")

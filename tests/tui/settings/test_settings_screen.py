@@ -231,6 +231,9 @@ async def test_an_error_in_the_edited_file_or_of_the_editor_is_shown_until_it_is
         await page.press("e")
         assert "Editing failed" in page.notices[-1]
         assert page.value("top_k") == 3
+        editor('echo "save = false" > "$2"')
+        await page.press("e")
+        assert page.notices[-1] == "save takes effect at the next start."
 
 
 async def test_an_old_warning_about_the_file_is_shown_on_no_screen(path, editor):

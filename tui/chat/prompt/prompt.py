@@ -193,7 +193,7 @@ class Prompt(Vertical):
         for attachment in unsent.attachments:
             if not attachment.number:  # passages are searched again
                 self.attached.add(attachment)
-        text = unsent.text + self.text
+        text = "\n".join(filter(None, (unsent.text, self.text)))
         if len(text) > EDITABLE:
             self.attached.add_pasted(text)
         self.editor.show("" if len(text) > EDITABLE else text)
