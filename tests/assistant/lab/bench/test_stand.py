@@ -84,7 +84,7 @@ def test_none_is_a_stride_and_a_round_ahead_of_another(trials, stand, monkeypatc
             steps.append(step)
             yield step
 
-    monkeypatch.setattr(module, "in_turns", watched)
+    monkeypatch.setattr(module, "take_turns", watched)
     stand.measure(Lockstep(trials))
     assert lengths(steps, len(trials)) == [LENGTH] * len(trials)
 
