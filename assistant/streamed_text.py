@@ -83,7 +83,8 @@ NO_TEXT = re.compile(r"\0|\x1b\$[()]?[@-D]")  # or ISO-2022, of which all charac
 PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
 LOW = "a-zß-ÿœšž"
 SIGNS = re.compile(rf"(?<=[{LOW}])[^\0-\x7f\x85{LOW}ÄÖÜ\xa0¬\xad°-²´·½×‘’“”–—…•™®€]+(?=[{LOW}])")
-"""Controls, signs and capitals within a word: it is not in a Western encoding."""
+"""Controls, signs and capitals within a word."""
+GERMAN = frozenset("ÄÖÜäöüß")  # runs of these alone are no sign of another encoding
 UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
 
@@ -119,11 +120,17 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
 
 
 def _is_western(text: str) -> bool:
-    """Return whether a text may be in Latin-1, in which Cyrillic is runs of accented letters."""
-    accented, plain = (re.findall(letters, text) for letters in (r"[^\0-\x7f]", "[A-Za-z]"))
-    runs, german = re.findall(r"[^\0-\x7f]{3,}", text), {*"ÄÖÜäöüß"}
-    foreign = sum(len(run) for run in runs if len({*filter(str.isalpha, run)} - german) > 1)
-    wrong = max(2 * foreign, 40 * len(SIGNS.findall(text)))
-    return (
-        wrong <= len(accented) and sum(map(len, runs)) <= len(plain) and not CONTROLS.search(text)
+    """Return whether a text may be in Latin-1 or Windows-1252, in which it was decoded.
+
+    Texts in other old encodings then have runs of accented letters (Cyrillic, Greek, Chinese), or
+    signs and capitals within words (Polish, those of DOS and of old Macs).
+    """
+    letters, accented = (len(re.findall(kind, text)) for kind in ("[A-Za-z]", r"[^\0-\x7f]"))
+    runs = re.findall(r"[^\0-\x7f]{3,}", text)
+    foreign = [run for run in runs if len({*filter(str.isalpha, run)} - GERMAN) > 1]
+    return not (
+        CONTROLS.search(text)
+        or sum(map(len, runs)) > letters
+        or sum(map(len, foreign)) > accented / 2
+        or len(SIGNS.findall(text)) > accented / 40
     )
