@@ -15,7 +15,6 @@ from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from models import catalog, machine
-from models.drafts import Pairing
 from tui.formatting import MISSING, size
 from tui.models.inventory import PURPOSES, ModelEntry, ModelInventory
 from tui.safe import safe
@@ -74,7 +73,8 @@ class ModelList(OptionList):
         self._inventory = inventory
         self._entries: dict[str, ModelEntry] = {}
         self._filter = ""
-        self._scanning = True
+        self.scanning = True
+        """Whether files are still being read or compared."""
         self._started = False  # whether the cursor was put onto the loaded target
         self._wanted: str | None = None  # the entry that the cursor goes to once it is listed
 
@@ -107,7 +107,7 @@ class ModelList(OptionList):
 
     def scan(self, go_to: str | None = None) -> None:
         """Scan all files on a thread, then put the cursor onto an entry."""
-        self._wanted, self._scanning = go_to, True
+        self._wanted, self.scanning = go_to, True
         self._scan()
 
     @work(thread=True, exclusive=True, group="scan")
@@ -125,15 +125,14 @@ class ModelList(OptionList):
         listed = inventory.listed()
         seen = [inventory.entry(model) for model in inventory.models]  # with expected speeds
         self.post_message(self.Seen([*seen, *listed]))
-        target = inventory.target()
-        judge = Pairing(target).judge if target else lambda _: None
-        here = [inventory.entry(model, judge(model)) for model in inventory.models]
+        here = inventory.judged(inventory.models)
         self.post_message(self.Seen([*here, *listed], complete=True))
 
     @on(Seen)
     def _show(self, message: Seen) -> None:
-        self._scanning = not message.complete
-        self._entries = {entry.key: entry for entry in message.entries}
+        self.scanning = not message.complete
+        known = {} if message.complete else self._entries  # or the cursor would lose its entry
+        self._entries = known | {entry.key: entry for entry in message.entries}
         target = next((entry.key for entry in message.entries if entry.now == "target"), None)
         if target and not self._started:
             self._started = True
@@ -162,7 +161,7 @@ class ModelList(OptionList):
         """List everything again, keeping the cursor and the scroll position."""
         current, scroll = self.current, self.scroll_offset
         self.clear_options()
-        state = " · looking …" if self._scanning else "" if self.usable else " · no model found"
+        state = " · looking …" if self.scanning else "" if self.usable else " · no model found"
         here = [entry for entry in self._entries.values() if entry.here is not None]
         first = self._first_choices()
         there = [e for e in self._entries.values() if e.here is None and e not in first]
@@ -173,7 +172,7 @@ class ModelList(OptionList):
             *self._group(HERE + state, here, always=True),
             *self._group(THERE, there),
         ]
-        nothing = "Looking …" if self._scanning else "Nothing found. Esc shows all."
+        nothing = "Looking …" if self.scanning else "Nothing found. Esc shows all."
         self.add_options(options or [Option(Content(nothing), disabled=True)])
         if self._wanted and self.go_to(self._wanted):
             self._wanted = None
@@ -190,7 +189,7 @@ class ModelList(OptionList):
 
     def _first_choices(self) -> list[ModelEntry]:
         """Return the small and the larger model that a machine without any is offered first."""
-        if self._scanning or self.usable or machine.memory().total < ROOMY:
+        if self.scanning or self.usable or machine.memory().total < ROOMY:
             return []
         names = (catalog.DEFAULT.target.name, catalog.LARGER.name)
         return [self._entries[name] for name in names if name in self._entries]

@@ -22,7 +22,7 @@ from tui.app.textual_private import ClosedOnce
 from tui.formatting import by_parts, size
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
-from tui.models.inventory import ModelInventory, needed
+from tui.models.inventory import ModelEntry, ModelInventory, needed
 from tui.models.model_list import ModelList
 from tui.safe import safe
 from tui.widgets.entry_screen import EntryLine
@@ -151,8 +151,11 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         model = entry.here if entry else None
         if entry is None or model is None:
             return
-        if target is None or entry.verdict is None:
+        if self.list.scanning:
             self.show_message("One moment: its vocabulary is still being compared.")
+        elif target is None or entry.verdict is None:
+            reason = "the file of the model that answers is gone."
+            self.show_message(f"{model.name} cannot guess: {reason}")
         elif not entry.verdict.serves:
             reason = entry.verdict.reason.rstrip(".")
             self.show_message(f"{model.name} cannot guess for {target.name}: {reason}.")
@@ -230,14 +233,14 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         if isinstance(model, GGUF):
             self.pull((model,), then_use=False)
         else:
-            self.inventory.models.append(model)
-            self.list.add(self.inventory.entry(model))
+            self.list.add(model)
 
-    def _typed(self, text: str) -> ModelFile | GGUF:
-        known = resolve(text)
+    def _typed(self, text: str) -> ModelEntry | GGUF:
+        known, inventory = resolve(text), self.inventory
         if isinstance(known, GGUF) and find(known) is None:
             return known
-        return identify(text, self.inventory.models)
+        inventory.models.append(identify(text, inventory.models))
+        return inventory.judged(inventory.models[-1:])[0]
 
     def on_key(self, event: Key) -> None:
         """Filter the list by what is typed on it."""

@@ -77,6 +77,14 @@ async def test_a_server_that_ended_since_it_was_used_is_started_again(how):
         assert (report(tools).state, report(tools).reason) == ("ready", "")
 
 
+async def test_a_server_that_ends_while_it_is_not_used_is_reported_at_once():
+    async with opened(odd("Unlisting", "leaves")) as tools, asyncio.timeout(WAIT_S):
+        while report(tools).state == "ready":
+            await asyncio.sleep(0.01)
+        assert report(tools).reason.startswith("It ended")
+        assert names(tools) == []
+
+
 @pytest.fixture
 def killed_soon(monkeypatch):
     """Servers that do not end by themselves are killed at once."""
