@@ -246,3 +246,5 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless:
         assert lines()[1] == "  disk__read · only reads · asks"
         details = "It cannot be started: ␛[31m.\n\nIts messages:\nlast words"
         assert str(screen.detail.render()) == details
+        net.report = lambda: ServerReport("net", "ready", "", (), "")  # while the screen is open
+        await chat.until(lambda: str(screen.detail.render()) == "Ready.")
