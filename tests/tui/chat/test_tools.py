@@ -12,6 +12,7 @@ from assistant.tools.server import Server
 from assistant.tools.values import ServerReport, ToolResult, tool_result
 from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.chat.conversation.older_turns import MAX_SHOWN
 from tui.chat.conversation.tool_turns import (
     AUTOFOCUSED_KEYS,
     ELSEWHERE,
@@ -144,6 +145,15 @@ async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(endless: Pa
         await chat.over(4)
         assert len(chat.path.records[2].siblings) == 2
         assert chat.box.called == ["disk__read"]
+
+
+async def test_a_call_that_waits_stays_however_many_questions_follow(endless: Path) -> None:
+    async with open_calling(endless) as chat:
+        turn = await chat.call((READ,))
+        for number in range(MAX_SHOWN + 1):
+            chat.screen.conversation.ask(StoredMessage(number, None, "user", "Why?", 0.0, "complete"))
+        await chat.pilot.pause()
+        assert turn.is_attached
 
 
 async def test_f9_adds_a_folder_and_says_so(pair: Pair, unset_home: Path, tmp_path: Path) -> None:

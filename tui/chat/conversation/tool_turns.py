@@ -65,11 +65,6 @@ class ResultTurn(Turn):
         self._update()
 
     @property
-    def busy(self) -> bool:
-        """Whether the tool runs."""
-        return self.record.state == "streaming"
-
-    @property
     def line(self) -> str:
         """The tool call and its outcome in a line."""
         record = self.record

@@ -122,7 +122,7 @@ class Turn(Vertical):
     @property
     def busy(self) -> bool:
         """Whether more is to come, so that the turn must stay as it is."""
-        return False
+        return self.record.state == "streaming"
 
     def offers(self, verb: Verb) -> bool:
         """Return whether there is something to do for the verb."""
