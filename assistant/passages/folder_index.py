@@ -21,14 +21,14 @@ from models import child_process
 from models.errors import StorageError
 from models.files import disk
 
-NAMED = 20  # the most files that are named of those that are left out
+NAMED = 5  # the most reasons that are named for which files are left out
 
 
 class IndexState(NamedTuple):
     """The counts of an index."""
 
     files: int = 0  # that were read
-    skipped: tuple[str, ...] = ()  # a sentence about each of the first files that are left out
+    skipped: tuple[str, ...] = ()  # a sentence about each reason for which files are left out
     skipped_count: int = 0  # how many are left out
     is_current: bool = False  # whether the last update has reached its end
 
@@ -78,9 +78,14 @@ class FolderIndex:
                 "(SELECT count(*) FROM file WHERE reason <> ''), current FROM folder"
             ).fetchone()
             rows = sql.execute(
-                "SELECT path, reason FROM file WHERE reason <> '' ORDER BY path LIMIT ?", (NAMED,)
+                "SELECT min(path), count(*) - 1, reason FROM file WHERE reason <> '' "
+                "GROUP BY reason ORDER BY min(path) <> '', count(*) DESC, 1 LIMIT ?",
+                (NAMED,),
             )
-            named = tuple(f"{self.folder / path} {reason}." for path, reason in rows)
+            named = tuple(
+                f"{self.folder / path}{f' (and {others:,} more)' * (others > 0)} {reason}."
+                for path, others, reason in rows
+            )
             return IndexState(files, named, skipped, bool(is_current))
         return IndexState()
 
