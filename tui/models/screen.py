@@ -18,13 +18,13 @@ from models.errors import SpecchatError
 from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find
-from tui.app.textual_private import ClosedOnce
 from tui.formatting import by_parts, size
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
 from tui.models.inventory import ModelEntry, ModelInventory, needed
 from tui.models.model_list import ModelList
 from tui.safe import safe
+from tui.widgets.dialog import ClosedOnce
 from tui.widgets.entry_screen import EntryLine
 from tui.widgets.keyline import KeyLine
 

@@ -201,7 +201,7 @@ async def test_attachments_are_read_removed_and_inserted_by_keys() -> None:
         assert names(typist) == ["a", "c"]
         await typist.pilot.press("ctrl+l", "up")
         typist.prompt.attached.add(Attachment("a", "first, read again"))
-        await typist.until(lambda: "read again" in str(typist.app.screen.detail.render()))
+        await typist.until(lambda: "first, read again" in typist.text)
         await typist.pilot.press("d", "escape")
         assert names(typist) == ["c"]
         typist.prompt.attached.chips = ()

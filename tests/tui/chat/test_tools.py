@@ -150,8 +150,9 @@ async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(endless: Pa
 async def test_a_call_that_waits_stays_however_many_questions_follow(endless: Path) -> None:
     async with open_calling(endless) as chat:
         turn = await chat.call((READ,))
-        for number in range(MAX_SHOWN + 1):
-            chat.screen.conversation.ask(StoredMessage(number, None, "user", "Why?", 0.0, "complete"))
+        question = StoredMessage(1, None, "user", "Why?", 0.0, "complete")
+        for _ in range(MAX_SHOWN + 1):
+            chat.screen.conversation.ask(question)
         await chat.pilot.pause()
         assert turn.is_attached
 

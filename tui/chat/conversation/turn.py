@@ -143,10 +143,10 @@ class Turn(Vertical):
         return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide the keys that have nothing to do here."""
+        """Disable the keys that have nothing to do here."""
         if action == "toggle":
-            return False
-        return self.offers(parameters[0]) if action == "act" else True  # type: ignore[arg-type]
+            return None
+        return self.offers(parameters[0]) or None if action == "act" else True  # type: ignore[arg-type]
 
     def action_act(self, verb: Verb) -> None:
         """Ask the screen to act on the turn."""

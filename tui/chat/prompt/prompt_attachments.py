@@ -245,7 +245,8 @@ class AttachmentsScreen(ListDialog[str]):
     def _chosen(self) -> tuple[Chip, ...]:
         """The attachment under the cursor."""
         row = self.list.highlighted_option
-        return tuple(chip for chip in self._attached.chips if row and chip.attachment.name == row.id)
+        name = row.id if row else None
+        return tuple(chip for chip in self._attached.chips if chip.attachment.name == name)
 
     @property
     def _others(self) -> tuple[Chip, ...]:
