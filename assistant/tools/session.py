@@ -122,14 +122,11 @@ class _Everything(frozenset[str]):
 
 
 class _Dispatcher(JSONRPCDispatcher[Any]):
-    """Marks the tools that break the protocol, for which the package would refuse all of them.
-
-    It ends the session with the connection, or an idle server would die unnoticed.
-    """
+    """Marks the tools that break the protocol, for which the package would refuse all of them."""
 
     async def run(self, *args: Any, **options: Any) -> None:
         await super().run(*args, **options)
-        raise MCPError(_CLOSED.code, _CLOSED.message)
+        raise MCPError(_CLOSED.code, _CLOSED.message)  # or an idle server would die unnoticed
 
     async def send_raw_request(self, method: str, *args: Any, **options: Any) -> dict[str, Any]:
         result = await super().send_raw_request(method, *args, **options)

@@ -43,7 +43,6 @@ class SourcesScreen(ListDialog[None]):
         """List the passages, the cursor on the first."""
         self.list.set_options([Option(Content(one_line(source.title))) for source in self._sources])
         self.list.highlighted = 0
-        self.list.focus()
 
     @on(OptionList.OptionHighlighted)
     def _show_text(self, message: OptionList.OptionHighlighted) -> None:
@@ -114,13 +113,11 @@ class ToolsScreen(ListDialog[None]):
         super().__init__("Tools", KEYS)
         self._tool_loop, self._tools, self._conversation = tool_loop, tool_loop.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
-        self._reports = self._tools.reports()  # as they are shown
+        self._reports: tuple[ServerReport, ...] = ()  # as they are shown
         self._read, self._filter = read, ""
 
     def on_mount(self) -> None:
         """Start the servers, and list their tools."""
-        self.detail.update("Starting the servers …")
-        self.list.focus()
         self.set_interval(POLL_S, self._show_changes)
         self._refresh()
 

@@ -73,8 +73,7 @@ class ModelList(OptionList):
         self._inventory = inventory
         self._entries: dict[str, ModelEntry] = {}
         self._filter = ""
-        self.scanning = True
-        """Whether files are still being read or compared."""
+        self._scanning = True
         self._started = False  # whether the cursor was put onto the loaded target
         self._wanted: str | None = None  # the entry that the cursor goes to once it is listed
 
@@ -107,7 +106,7 @@ class ModelList(OptionList):
 
     def scan(self, go_to: str | None = None) -> None:
         """Scan all files on a thread, then put the cursor onto an entry."""
-        self._wanted, self.scanning = go_to, True
+        self._wanted, self._scanning = go_to, True
         self._scan()
 
     @work(thread=True, exclusive=True, group="scan")
@@ -130,7 +129,7 @@ class ModelList(OptionList):
 
     @on(Seen)
     def _show(self, message: Seen) -> None:
-        self.scanning = not message.complete
+        self._scanning = not message.complete
         known = {} if message.complete else self._entries  # or the cursor would lose its entry
         self._entries = known | {entry.key: entry for entry in message.entries}
         target = next((entry.key for entry in message.entries if entry.now == "target"), None)
@@ -161,7 +160,7 @@ class ModelList(OptionList):
         """List everything again, keeping the cursor and the scroll position."""
         current, scroll = self.current, self.scroll_offset
         self.clear_options()
-        state = " · looking …" if self.scanning else "" if self.usable else " · no model found"
+        state = " · looking …" if self._scanning else "" if self.usable else " · no model found"
         here = [entry for entry in self._entries.values() if entry.here is not None]
         first = self._first_choices()
         there = [e for e in self._entries.values() if e.here is None and e not in first]
@@ -172,7 +171,7 @@ class ModelList(OptionList):
             *self._group(HERE + state, here, always=True),
             *self._group(THERE, there),
         ]
-        nothing = "Looking …" if self.scanning else "Nothing found. Esc shows all."
+        nothing = "Looking …" if self._scanning else "Nothing found. Esc shows all."
         self.add_options(options or [Option(Content(nothing), disabled=True)])
         if self._wanted and self.go_to(self._wanted):
             self._wanted = None
@@ -189,7 +188,7 @@ class ModelList(OptionList):
 
     def _first_choices(self) -> list[ModelEntry]:
         """Return the small and the larger model that a machine without any is offered first."""
-        if self.scanning or self.usable or machine.memory().total < ROOMY:
+        if self._scanning or self.usable or machine.memory().total < ROOMY:
             return []
         names = (catalog.DEFAULT.target.name, catalog.LARGER.name)
         return [self._entries[name] for name in names if name in self._entries]

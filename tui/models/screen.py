@@ -151,16 +151,12 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         model = entry.here if entry else None
         if entry is None or model is None:
             return
-        if self.list.scanning:
+        if entry.verdict is None:
             self.show_message("One moment: its vocabulary is still being compared.")
-        elif target is None or entry.verdict is None:
-            reason = "the file of the model that answers is gone."
-            self.show_message(f"{model.name} cannot guess: {reason}")
-        elif not entry.verdict.serves:
-            reason = entry.verdict.reason.rstrip(".")
-            self.show_message(f"{model.name} cannot guess for {target.name}: {reason}.")
-        else:
+        elif target is not None and entry.verdict.serves:
             self._choose((self.settings.target_name, model.reference), target, model)
+        else:
+            self.show_message(f"{model.name} cannot guess: {entry.verdict.reason.rstrip('.')}.")
 
     def action_no_draft(self) -> None:
         """Continue with the target alone."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import AsyncMock, Mock
 
@@ -20,6 +21,7 @@ from tui.chat.conversation.tool_turns import (
     ApprovalTurn,
     ResultTurn,
 )
+from tui.chat.conversation.turn import NOT_STORED
 from tui.chat.dialogs import ToolsScreen
 from tui.widgets.entry_screen import EntryScreen
 
@@ -116,6 +118,8 @@ async def test_keys_typed_for_the_prompt_approve_nothing(endless: Path, monkeypa
     async with open_calling(endless) as chat:
         monkeypatch.setattr("tui.chat.conversation.tool_turns.IGNORED_S", 3600.0)
         turn = await chat.call((READ,))
+        for _ in range(MAX_SHOWN + 1):  # a call that waits stays, however much follows
+            chat.screen.conversation.ask(replace(NOT_STORED, role="user"))
         await chat.press("enter", "y", "a", "escape")
         assert (chat.box.called, chat.asking) == ([], [turn])
     async with open_calling(endless) as chat:  # the user is writing when it comes up
@@ -145,16 +149,6 @@ async def test_an_open_call_is_asked_about_again_and_leaves_the_keys(endless: Pa
         await chat.over(4)
         assert len(chat.path.records[2].siblings) == 2
         assert chat.box.called == ["disk__read"]
-
-
-async def test_a_call_that_waits_stays_however_many_questions_follow(endless: Path) -> None:
-    async with open_calling(endless) as chat:
-        turn = await chat.call((READ,))
-        question = StoredMessage(1, None, "user", "Why?", 0.0, "complete")
-        for _ in range(MAX_SHOWN + 1):
-            chat.screen.conversation.ask(question)
-        await chat.pilot.pause()
-        assert turn.is_attached
 
 
 async def test_f9_adds_a_folder_and_says_so(pair: Pair, unset_home: Path, tmp_path: Path) -> None:

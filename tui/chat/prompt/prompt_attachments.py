@@ -221,7 +221,6 @@ class AttachmentsScreen(ListDialog[str]):
         """Select the newest."""
         self.watch(self._attached, "chips", self._list)
         self.list.highlighted = len(self._attached.chips) - 1
-        self.list.focus()
 
     def _list(self, chips: tuple[Chip, ...]) -> None:
         """List the attachments, the cursor on the same one."""
