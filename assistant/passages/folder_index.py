@@ -73,20 +73,18 @@ class FolderIndex:
     def state(self) -> IndexState:
         """What the index holds now."""
         with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
-            files, skipped, is_current = sql.execute(
-                "SELECT (SELECT count(*) FROM file WHERE reason = ''), "
-                "(SELECT count(*) FROM file WHERE reason <> ''), current FROM folder"
+            files, is_current = sql.execute(
+                "SELECT (SELECT count(*) FROM file WHERE reason = ''), current FROM folder"
             ).fetchone()
-            rows = sql.execute(
-                "SELECT min(path), count(*) - 1, reason FROM file WHERE reason <> '' "
-                "GROUP BY reason ORDER BY min(path) <> '', count(*) DESC, 1 LIMIT ?",
-                (NAMED,),
-            )
+            skipped = sql.execute(
+                "SELECT min(path), count(*), reason FROM file WHERE reason <> '' "
+                "GROUP BY reason ORDER BY min(path) <> '', count(*) DESC, 1"
+            ).fetchall()
             named = tuple(
-                f"{self.folder / path}{f' (and {others:,} more)' * (others > 0)} {reason}."
-                for path, others, reason in rows
+                f"{self.folder / path}{f' (and {count - 1:,} more)' * (count > 1)} {reason}."
+                for path, count, reason in skipped[:NAMED]
             )
-            return IndexState(files, named, skipped, bool(is_current))
+            return IndexState(files, named, sum(row[1] for row in skipped), bool(is_current))
         return IndexState()
 
 

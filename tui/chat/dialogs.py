@@ -89,8 +89,7 @@ NO_TOOLS = (
     "With tools, the model reads your folders and uses servers while it answers; it asks first. "
     "There are none yet: Ctrl+O adds a folder or a server; or see config.toml, [tools]."
 )
-POLL_S = 0.5
-"""Seconds between two checks whether a server has started or ended."""
+POLL_S = 0.5  # between two checks whether a server has started or ended
 MAX_ERRORS = 4000
 """Characters shown of the end of a server's standard error."""
 

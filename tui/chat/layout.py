@@ -111,8 +111,7 @@ class ChatWidgets(Screen[None]):
             self.set_focus(self.prompt.editor)
         elif active := self.active_bindings.get(event.key):
             if not active.enabled:
-                meaning = active.tooltip or active.binding.description
-                meaning = f"{meaning[:1].lower()}{meaning[1:]}"
-                self.notify(f"Not on this message: {meaning}.", timeout=3)
+                does = active.tooltip or active.binding.description
+                self.notify(f"Not on this message: {does[:1].lower()}{does[1:]}.", timeout=3)
         elif event.is_printable:
             self.set_focus(self.prompt.editor)

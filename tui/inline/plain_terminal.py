@@ -23,7 +23,7 @@ class PlainTerminal:
         """Read lines until the input ends, and wait for the answer to each."""
         loop = asyncio.get_running_loop()
         while not self._is_over:
-            self.refresh()
+            self._print()
             print(PROMPT, end="", flush=True)
             self._asks = True
             # Not `input` on a thread, which nothing can end.
@@ -45,11 +45,8 @@ class PlainTerminal:
         self._wake.set()
 
     def refresh(self) -> None:
-        """Print the finished text; below a prompt that waits, a moment later, all of it at once."""
-        if self._asks:
-            asyncio.get_running_loop().call_later(POLL_S, self._print)
-        else:
-            self._print()
+        """Print the finished text in a moment, all of it at once."""
+        asyncio.get_running_loop().call_later(POLL_S, self._print)
 
     def _print(self) -> None:
         if text := self._chat.scrollback.finished():

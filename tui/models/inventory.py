@@ -32,9 +32,6 @@ PURPOSES = {
 """The uses that models are good for, by a part of their names."""
 
 
-GONE = DraftVerdict(False, "the file of the model that answers is gone")
-
-
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
     """A model to choose: a file on this machine, or one of the catalogue."""
@@ -142,8 +139,8 @@ class ModelInventory:
     def judged(self, models: Iterable[ModelFile]) -> list[ModelEntry]:
         """Return the entries of files, with what they are as drafts of the loaded target."""
         target = self.target()
-        unknown = GONE if self._loaded else None
-        judge = Pairing(target).judge if target else lambda _: unknown
+        gone = DraftVerdict(False, "the file of the model that answers is gone")
+        judge = Pairing(target).judge if target else lambda _: gone if self._loaded else None
         return [self.entry(model, judge(model)) for model in models]
 
     def _role(self, model: ModelFile) -> str:

@@ -124,8 +124,7 @@ class ModelList(OptionList):
         listed = inventory.listed()
         seen = [inventory.entry(model) for model in inventory.models]  # with expected speeds
         self.post_message(self.Seen([*seen, *listed]))
-        here = inventory.judged(inventory.models)
-        self.post_message(self.Seen([*here, *listed], complete=True))
+        self.post_message(self.Seen([*inventory.judged(inventory.models), *listed], complete=True))
 
     @on(Seen)
     def _show(self, message: Seen) -> None:

@@ -148,8 +148,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
     def action_draft(self) -> None:
         """Use the model under the cursor as the draft of the loaded target."""
         entry, target = self.list.current, self.inventory.target()
-        model = entry.here if entry else None
-        if entry is None or model is None:
+        if entry is None or (model := entry.here) is None:
             return
         if entry.verdict is None:
             self.show_message("One moment: its vocabulary is still being compared.")
@@ -212,14 +211,11 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         self.list.focus()
 
     @on(Input.Submitted, "#path")
-    def open_path(self, message: Input.Submitted) -> None:
-        """Open the typed path or name."""
-        if text := message.value.strip().strip("'\""):
-            self._add_typed(text)
-
     @work(exclusive=True, group="typed")
-    async def _add_typed(self, text: str) -> None:
-        """Add a file to the list, or fetch one of the hub."""
+    async def open_path(self, message: Input.Submitted) -> None:
+        """Add the typed file to the list, or fetch one of the hub."""
+        if not (text := message.value.strip().strip("'\"")):
+            return
         try:
             model = await asyncio.to_thread(self._typed, text)
         except SpecchatError as error:

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import AsyncMock, Mock
 
@@ -21,7 +20,6 @@ from tui.chat.conversation.tool_turns import (
     ApprovalTurn,
     ResultTurn,
 )
-from tui.chat.conversation.turn import NOT_STORED
 from tui.chat.dialogs import ToolsScreen
 from tui.widgets.entry_screen import EntryScreen
 
@@ -119,7 +117,7 @@ async def test_keys_typed_for_the_prompt_approve_nothing(endless: Path, monkeypa
         monkeypatch.setattr("tui.chat.conversation.tool_turns.IGNORED_S", 3600.0)
         turn = await chat.call((READ,))
         for _ in range(MAX_SHOWN + 1):  # a call that waits stays, however much follows
-            chat.screen.conversation.ask(replace(NOT_STORED, role="user"))
+            chat.screen.conversation.ask(chat.path.records[0])
         await chat.press("enter", "y", "a", "escape")
         assert (chat.box.called, chat.asking) == ([], [turn])
     async with open_calling(endless) as chat:  # the user is writing when it comes up

@@ -150,6 +150,8 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         await models.until(lambda: "it is not smaller" in models.details())
     async with browse(loaded(shelf / "deleted.gguf")) as models:
         assert "Models · deleted.gguf answers, though its file is gone · " in models.text
+        await models.go_to("small.gguf", "ctrl+g")
+        assert "the file of the model that answers is gone" in models.message()
 
 
 async def test_the_cursor_begins_on_the_loaded_target_and_stays_between_the_ends(
@@ -195,9 +197,6 @@ async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Pat
         await models.pilot.press("enter")
         await models.until(lambda: models.current == "else.gguf")
         assert await models.chosen("ctrl+g") == (target, str(elsewhere))
-    async with browse(loaded(shelf / "deleted.gguf")) as models:
-        await models.go_to("small.gguf", "ctrl+g")
-        assert "the file of the model that answers is gone" in models.message()
 
 
 async def test_n_goes_on_without_a_draft_unless_there_is_no_target(shelf: Path) -> None:

@@ -144,9 +144,9 @@ class Turn(Vertical):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable the keys that have nothing to do here."""
-        if action == "toggle":
-            return None
-        return self.offers(parameters[0]) or None if action == "act" else True  # type: ignore[arg-type]
+        if action == "act":
+            return self.offers(parameters[0]) or None  # type: ignore[arg-type]
+        return None if action == "toggle" else True
 
     def action_act(self, verb: Verb) -> None:
         """Ask the screen to act on the turn."""

@@ -243,9 +243,8 @@ class AttachmentsScreen(ListDialog[str]):
     @property
     def _chosen(self) -> tuple[Chip, ...]:
         """The attachment under the cursor."""
-        row = self.list.highlighted_option
-        name = row.id if row else None
-        return tuple(chip for chip in self._attached.chips if chip.attachment.name == name)
+        at = self.list.highlighted
+        return () if at is None else self._attached.chips[at : at + 1]
 
     @property
     def _others(self) -> tuple[Chip, ...]:
