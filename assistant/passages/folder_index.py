@@ -21,14 +21,14 @@ from models import child_process
 from models.errors import StorageError
 from models.files import disk
 
-NAMED = 20  # the most files that are named of those that are left out
+NAMED = 5  # the most reasons that are named for which files are left out
 
 
 class IndexState(NamedTuple):
     """The counts of an index."""
 
     files: int = 0  # that were read
-    skipped: tuple[str, ...] = ()  # a sentence about each of the first files that are left out
+    skipped: tuple[str, ...] = ()  # a sentence about each reason for which files are left out
     skipped_count: int = 0  # how many are left out
     is_current: bool = False  # whether the last update has reached its end
 
@@ -73,15 +73,18 @@ class FolderIndex:
     def state(self) -> IndexState:
         """What the index holds now."""
         with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
-            files, skipped, is_current = sql.execute(
-                "SELECT (SELECT count(*) FROM file WHERE reason = ''), "
-                "(SELECT count(*) FROM file WHERE reason <> ''), current FROM folder"
+            files, is_current = sql.execute(
+                "SELECT (SELECT count(*) FROM file WHERE reason = ''), current FROM folder"
             ).fetchone()
-            rows = sql.execute(
-                "SELECT path, reason FROM file WHERE reason <> '' ORDER BY path LIMIT ?", (NAMED,)
+            skipped = sql.execute(
+                "SELECT min(path), count(*), reason FROM file WHERE reason <> '' "
+                "GROUP BY reason ORDER BY min(path) <> '', count(*) DESC, 1"
+            ).fetchall()
+            named = tuple(
+                f"{self.folder / path}{f' (and {count - 1:,} more)' * (count > 1)} {reason}."
+                for path, count, reason in skipped[:NAMED]
             )
-            named = tuple(f"{self.folder / path} {reason}." for path, reason in rows)
-            return IndexState(files, named, skipped, bool(is_current))
+            return IndexState(files, named, sum(row[1] for row in skipped), bool(is_current))
         return IndexState()
 
 

@@ -198,8 +198,7 @@ def _attachment(name: str, passage: "Passage") -> Attachment:
 def _summary(name: str) -> str:
     """Return a sentence on the indexed files of a folder, and on those left out."""
     state = _index(name).state
-    more = " …" * (state.skipped_count > len(state.skipped[:2]))
-    skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped[:2])}{more}"
+    skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped)}"
     files = "1 file" if state.files == 1 else f"{state.files:,} files"
     return f"{name} can be asked about: {files}." + skipped * bool(state.skipped)
 

@@ -129,6 +129,10 @@ class _Everything(frozenset[str]):
 class _Dispatcher(JSONRPCDispatcher[Any]):
     """Marks the tools that break the protocol, for which the package would refuse all of them."""
 
+    async def run(self, *args: Any, **options: Any) -> None:
+        await super().run(*args, **options)
+        raise MCPError(_CLOSED.code, _CLOSED.message)  # or an idle server would die unnoticed
+
     async def send_raw_request(self, method: str, *args: Any, **options: Any) -> dict[str, Any]:
         result = await super().send_raw_request(method, *args, **options)
         if method == "tools/list" and isinstance(tools := result.get("tools"), list):

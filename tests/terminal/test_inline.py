@@ -419,6 +419,8 @@ def test_a_line_that_is_typed_before_the_prompt_is_there_is_sent(
 
 def test_a_terminal_without_a_cursor_has_lines(tmp_path: Path, models: list[str]) -> None:
     with inline(tmp_path, *models, "--max-tokens", "30", TERM="dumb", size=(60, 30)) as terminal:
+        shown = terminal.until(lambda screen: screen.rstrip().endswith("\n›"))
+        assert not next(line for line in shown.split("\n") if READY in line).startswith("›")
         terminal.press("/help\n")
         terminal.shows("\nCtrl+R find old questions.")
         terminal.press("Go on\n")

@@ -13,18 +13,17 @@ from rich._wrap import divide_line as divide_line
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
 from textual.app import App
-from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.keys import Keys
 from textual.message import Message
-from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets._footer import FooterKey as FooterKey
 from textual.worker import Worker
 
 from tui.app.terminal_input import TerminalInput
+from tui.widgets.dialog import ClosedOnce
 
 # State without a public way to read it
 
@@ -43,13 +42,6 @@ def holds_terminal(driver: Driver) -> bool:
     return driver._auto_restart and not resumes
 
 
-def meaning_of(screen: Screen[Any], key: str) -> str:
-    """Return the meaning of a key for the focused widget, also if it is disabled now."""
-    _, bindings = screen._binding_chain[0]
-    of_key = bindings.key_to_bindings.get(key, ())
-    return next((binding.tooltip or binding.description for binding in of_key), "")
-
-
 def follows_end(widget: Widget) -> bool:
     """Return whether a widget stays at its end; `is_anchored` is true when scrolled away, too."""
     return widget.is_anchored and not widget._anchor_released
@@ -58,14 +50,6 @@ def follows_end(widget: Widget) -> bool:
 def uncaught(app: App[None]) -> Exception | None:
     """Return the first error that nothing caught."""
     return app._exception
-
-
-class ClosedOnce(Screen[ScreenResultType]):
-    """A screen that ignores a second key to close it, which would close the screen below."""
-
-    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close it if it is on top."""
-        return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
 class Palette(CommandPalette, ClosedOnce[None]):

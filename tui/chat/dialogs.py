@@ -43,7 +43,6 @@ class SourcesScreen(ListDialog[None]):
         """List the passages, the cursor on the first."""
         self.list.set_options([Option(Content(one_line(source.title))) for source in self._sources])
         self.list.highlighted = 0
-        self.list.focus()
 
     @on(OptionList.OptionHighlighted)
     def _show_text(self, message: OptionList.OptionHighlighted) -> None:
@@ -90,6 +89,7 @@ NO_TOOLS = (
     "With tools, the model reads your folders and uses servers while it answers; it asks first. "
     "There are none yet: Ctrl+O adds a folder or a server; or see config.toml, [tools]."
 )
+POLL_S = 0.5  # between two checks whether a server has started or ended
 MAX_ERRORS = 4000
 """Characters shown of the end of a server's standard error."""
 
@@ -112,12 +112,12 @@ class ToolsScreen(ListDialog[None]):
         super().__init__("Tools", KEYS)
         self._tool_loop, self._tools, self._conversation = tool_loop, tool_loop.tools, conversation
         self._rows: list[ServerReport | OfferedTool] = []
+        self._reports: tuple[ServerReport, ...] = ()  # as they are shown
         self._read, self._filter = read, ""
 
     def on_mount(self) -> None:
         """Start the servers, and list their tools."""
-        self.detail.update("Starting the servers …")
-        self.list.focus()
+        self.set_interval(POLL_S, self._show_changes)
         self._refresh()
 
     @work(exclusive=True)
@@ -125,12 +125,17 @@ class ToolsScreen(ListDialog[None]):
         await self._tools.refresh()
         self._show()
 
+    def _show_changes(self) -> None:
+        if self._reports != self._tools.reports():
+            self._show()
+
     def _show(self) -> None:
+        self._reports = self._tools.reports()
         state = "on" if self._tool_loop.enabled else "off (Ctrl+T)"
         search = f" · “{safe(self._filter)}”" if self._filter else ""
         self.query_one(".frame").border_title = Content(f"Tools here: {state}{search}")
         self._rows = []
-        for report in self._tools.reports():
+        for report in self._reports:
             tools = [tool for tool in report.tools if self._filter in tool.tool.name.lower()]
             if tools or self._filter in report.name.lower():
                 self._rows += [report, *tools]
@@ -159,9 +164,10 @@ class ToolsScreen(ListDialog[None]):
             errors = row.errors.strip()[-MAX_ERRORS:]
             folders = self._tools.settings.folders if row.name == BUILT_IN else ()
             reads = f"It reads {', '.join(map(str, folders))}." if folders else ""
-            parts = [row.reason, reads, f"Its messages:\n{errors}" if errors else ""]
-        details = "\n\n".join(filter(None, parts)) or "Ready. No messages."
-        self.show_detail(safe(details), REVOKES * bool(self.check_action("revoke", ())))
+            state = row.reason or f"{row.state.capitalize()}."
+            parts = [state, reads, f"Its messages:\n{errors}" if errors else ""]
+        details = safe("\n\n".join(filter(None, parts)))
+        self.show_detail(details, REVOKES * bool(self.check_action("revoke", ())))
 
     def on_key(self, event: Key) -> None:
         """Search for what is typed."""

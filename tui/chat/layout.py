@@ -6,7 +6,6 @@ from textual.events import Key, Paste, Resize
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.app.textual_private import meaning_of
 from tui.chat.chat_list import ChatList
 from tui.chat.conversation.conversation import Conversation
 from tui.chat.conversation.turn import Turn
@@ -110,9 +109,9 @@ class ChatWidgets(Screen[None]):
             return
         if isinstance(event, Paste) or (turn.autofocused and event.is_printable):
             self.set_focus(self.prompt.editor)
-        elif event.key not in self.active_bindings:
-            if meaning := meaning_of(self, event.key):
-                meaning = f"{meaning[:1].lower()}{meaning[1:]}"
-                self.notify(f"Not on this message: {meaning}.", timeout=3)
-            elif event.is_printable:
-                self.set_focus(self.prompt.editor)
+        elif active := self.active_bindings.get(event.key):
+            if not active.enabled:
+                does = active.tooltip or active.binding.description
+                self.notify(f"Not on this message: {does[:1].lower()}{does[1:]}.", timeout=3)
+        elif event.is_printable:
+            self.set_focus(self.prompt.editor)

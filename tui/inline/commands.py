@@ -1,5 +1,6 @@
 """The commands that are typed after a slash, and what completes them."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -75,7 +76,7 @@ class SlashCommands(Completer):
         name, _, rest = text.strip().partition(" ")
         if name.startswith("/") and name[1:] in self.names:
             getattr(self, f"do_{name[1:]}")(rest.strip())
-        elif name.startswith("/") and name[1:].isalpha():
+        elif name.startswith("/") and name[1:].isalpha() and not os.path.exists(name):
             raise UsageError(f"There is no {name}; /help lists the commands.")
         elif name:
             self._chat.submit(text)

@@ -17,19 +17,23 @@ class PlainTerminal:
     def __init__(self, chat: InlineChat, enter: Callable[[str], None]) -> None:
         self._chat, self._enter = chat, enter
         self._is_over, self._wake = False, asyncio.Event()
+        self._asks = False  # whether the prompt is in the last line
 
     async def run(self) -> None:
         """Read lines until the input ends, and wait for the answer to each."""
         loop = asyncio.get_running_loop()
         while not self._is_over:
-            self.refresh()
+            self._print()
             print(PROMPT, end="", flush=True)
+            self._asks = True
             # Not `input` on a thread, which nothing can end.
             loop.add_reader(0, self._wake.set)
             await self._wake.wait()
             loop.remove_reader(0)
             self._wake.clear()
+            self._asks = False
             if self._is_over or not (text := typed_line()):
+                print()  # after the prompt
                 return
             self._enter(text.removesuffix("\n"))
             while not self._chat.session.idle and not self._is_over:
@@ -41,8 +45,12 @@ class PlainTerminal:
         self._wake.set()
 
     def refresh(self) -> None:
-        """Print the finished text."""
-        print(self._chat.scrollback.finished(), end="", flush=True)
+        """Print the finished text in a moment, all of it at once."""
+        asyncio.get_running_loop().call_later(POLL_S, self._print)
+
+    def _print(self) -> None:
+        if text := self._chat.scrollback.finished():
+            print(f"\n{text}{PROMPT}" if self._asks else text, end="", flush=True)
 
     def text(self) -> str:
         """Return nothing: there is no text between two lines."""

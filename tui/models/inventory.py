@@ -1,6 +1,6 @@
 """The models on this machine and in the catalogue, with their roles and fit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -11,7 +11,7 @@ from assistant.events import Ready
 from assistant.settings.settings import Settings
 from models import machine, memory
 from models.catalog import FILES, GGUF, draft_for
-from models.drafts import DraftVerdict, best_draft, listed_draft
+from models.drafts import DraftVerdict, Pairing, best_draft, listed_draft
 from models.errors import SpecchatError
 from models.files.locate import identify
 from models.files.model_file import ModelFile
@@ -135,6 +135,13 @@ class ModelInventory:
     def target(self) -> ModelFile | None:
         """Return the model that is loaded as the target."""
         return next((model for model in self.models if self._role(model) == "target"), None)
+
+    def judged(self, models: Iterable[ModelFile]) -> list[ModelEntry]:
+        """Return the entries of files, with what they are as drafts of the loaded target."""
+        target = self.target()
+        gone = DraftVerdict(False, "the file of the model that answers is gone")
+        judge = Pairing(target).judge if target else lambda _: gone if self._loaded else None
+        return [self.entry(model, judge(model)) for model in models]
 
     def _role(self, model: ModelFile) -> str:
         return self._loaded.get(model.path.resolve(), "")

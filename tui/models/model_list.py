@@ -15,7 +15,6 @@ from textual.widgets.option_list import Option
 from textual.worker import get_current_worker
 
 from models import catalog, machine
-from models.drafts import Pairing
 from tui.formatting import MISSING, size
 from tui.models.inventory import PURPOSES, ModelEntry, ModelInventory
 from tui.safe import safe
@@ -125,15 +124,13 @@ class ModelList(OptionList):
         listed = inventory.listed()
         seen = [inventory.entry(model) for model in inventory.models]  # with expected speeds
         self.post_message(self.Seen([*seen, *listed]))
-        target = inventory.target()
-        judge = Pairing(target).judge if target else lambda _: None
-        installed = [inventory.entry(model, judge(model)) for model in inventory.models]
-        self.post_message(self.Seen([*installed, *listed], complete=True))
+        self.post_message(self.Seen([*inventory.judged(inventory.models), *listed], complete=True))
 
     @on(Seen)
     def _show(self, message: Seen) -> None:
         self._scanning = not message.complete
-        self._entries = {entry.key: entry for entry in message.entries}
+        known = {} if message.complete else self._entries  # or the cursor would lose its entry
+        self._entries = known | {entry.key: entry for entry in message.entries}
         target = next((entry.key for entry in message.entries if entry.now == "target"), None)
         if target and not self._started:
             self._started = True

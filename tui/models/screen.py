@@ -18,13 +18,13 @@ from models.errors import SpecchatError
 from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
 from models.files.stores import find_gguf
-from tui.app.textual_private import ClosedOnce
 from tui.formatting import by_parts, size
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
-from tui.models.inventory import ModelInventory, needed
+from tui.models.inventory import ModelEntry, ModelInventory, needed
 from tui.models.model_list import ModelList
 from tui.safe import safe
+from tui.widgets.dialog import ClosedOnce
 from tui.widgets.entry_screen import EntryLine
 from tui.widgets.keyline import KeyLine
 
@@ -148,16 +148,14 @@ class ModelsScreen(ClosedOnce[Choice | None]):
     def action_draft(self) -> None:
         """Use the model under the cursor as the draft of the loaded target."""
         entry, target = self.list.current, self.inventory.target()
-        model = entry.here if entry else None
-        if entry is None or model is None:
+        if entry is None or (model := entry.here) is None:
             return
-        if target is None or entry.verdict is None:
+        if entry.verdict is None:
             self.show_message("One moment: its vocabulary is still being compared.")
-        elif not entry.verdict.serves:
-            reason = entry.verdict.reason.rstrip(".")
-            self.show_message(f"{model.name} cannot guess for {target.name}: {reason}.")
-        else:
+        elif target is not None and entry.verdict.serves:
             self._choose((self.settings.target_name, model.reference), target, model)
+        else:
+            self.show_message(f"{model.name} cannot guess: {entry.verdict.reason.rstrip('.')}.")
 
     def action_no_draft(self) -> None:
         """Continue with the target alone."""
@@ -213,14 +211,11 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         self.list.focus()
 
     @on(Input.Submitted, "#path")
-    def open_path(self, message: Input.Submitted) -> None:
-        """Open the typed path or name."""
-        if text := message.value.strip().strip("'\""):
-            self._add_typed(text)
-
     @work(exclusive=True, group="typed")
-    async def _add_typed(self, text: str) -> None:
-        """Add a file to the list, or fetch one of the hub."""
+    async def open_path(self, message: Input.Submitted) -> None:
+        """Add the typed file to the list, or fetch one of the hub."""
+        if not (text := message.value.strip().strip("'\"")):
+            return
         try:
             model = await asyncio.to_thread(self._typed, text)
         except SpecchatError as error:
@@ -230,14 +225,14 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         if isinstance(model, GGUF):
             self.pull((model,), then_use=False)
         else:
-            self.inventory.models.append(model)
-            self.list.add(self.inventory.entry(model))
+            self.list.add(model)
 
-    def _typed(self, text: str) -> ModelFile | GGUF:
-        known = resolve(text)
+    def _typed(self, text: str) -> ModelEntry | GGUF:
+        known, inventory = resolve(text), self.inventory
         if isinstance(known, GGUF) and find_gguf(known) is None:
             return known
-        return identify(text, self.inventory.models)
+        inventory.models.append(identify(text, inventory.models))
+        return inventory.judged(inventory.models[-1:])[0]
 
     def on_key(self, event: Key) -> None:
         """Filter the list by what is typed on it."""

@@ -17,7 +17,6 @@ from assistant.request import Race
 from assistant.service import EventStream
 from assistant.settings.settings import Settings
 from tui.app.program import Program
-from tui.app.textual_private import ClosedOnce
 from tui.chat.status import activity_parts
 from tui.formatting import gauge
 from tui.race.lane_view import LaneView, Scoreboard
@@ -25,6 +24,7 @@ from tui.race.recorded import RecordedLane, RecordedRace, beats_first, turns_sen
 from tui.safe import safe
 from tui.text.text_view import TextView
 from tui.text.token_styles import legend, styles
+from tui.widgets.dialog import ClosedOnce
 from tui.widgets.keyline import KeyLine
 from tui.widgets.lines import Head
 

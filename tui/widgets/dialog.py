@@ -3,14 +3,22 @@
 from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen, ScreenResultType
+from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import OptionList, Static
 
-from tui.app.textual_private import ClosedOnce
 from tui.formatting import by_parts
+
+
+class ClosedOnce(Screen[ScreenResultType]):
+    """A screen that ignores a second key to close it, which would close the screen below."""
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close it if it is on top."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
 class Dialog(ModalScreen[ScreenResultType], ClosedOnce[ScreenResultType]):

@@ -94,14 +94,19 @@ async def test_a_server_that_does_not_list_its_tools_is_stopped(monkeypatch):
         assert await again(tools)
 
 
-async def test_a_server_that_dies_in_a_call_is_reported_and_started_again():
-    async with opened(odd("Dying")) as tools:
+async def test_a_server_that_dies_in_a_call_or_unused_is_reported_and_started_again():
+    async with opened(odd("Dying")) as tools, asyncio.timeout(WAIT_S):
         result = await call(tools)
         assert result.state == "failed"
         assert "It ended, closed its output" in result.text
         assert report(tools).state == "failed"
         assert report(tools).errors == "I am going"
         assert await again(tools)
+        for process in psutil.Process().children():
+            process.kill() if "Dying" in process.cmdline() else None
+        while report(tools).state == "ready":
+            await asyncio.sleep(0.01)
+        assert report(tools).reason.startswith("It ended, closed its output")
 
 
 @pytest.mark.parametrize("how", ["text", "parts", "line without an end"])

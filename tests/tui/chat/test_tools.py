@@ -12,6 +12,7 @@ from assistant.tools.server import Server
 from assistant.tools.values import ServerReport, ToolResult, tool_result
 from tests.assistant.session.scripted_session import READ, Box
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
+from tui.chat.conversation.older_turns import MAX_SHOWN
 from tui.chat.conversation.tool_turns import (
     AUTOFOCUSED_KEYS,
     ELSEWHERE,
@@ -115,6 +116,8 @@ async def test_keys_typed_for_the_prompt_approve_nothing(endless: Path, monkeypa
     async with open_calling(endless) as chat:
         monkeypatch.setattr("tui.chat.conversation.tool_turns.IGNORED_S", 3600.0)
         turn = await chat.call((READ,))
+        for _ in range(MAX_SHOWN + 1):  # a call that waits stays, however much follows
+            chat.screen.conversation.add_question(chat.path.records[0])
         await chat.press("enter", "y", "a", "escape")
         assert (chat.box.called, chat.asking) == ([], [turn])
     async with open_calling(endless) as chat:  # the user is writing when it comes up
@@ -246,3 +249,5 @@ async def test_the_screen_of_tools_says_what_is_approved_and_revokes_it(endless:
         assert lines()[1] == "  disk__read · only reads · asks"
         details = "It cannot be started: ␛[31m.\n\nIts messages:\nlast words"
         assert str(screen.detail.render()) == details
+        net.report = lambda: ServerReport("net", "ready", "", (), "")  # while the screen is open
+        await chat.until(lambda: str(screen.detail.render()) == "Ready.")

@@ -83,8 +83,11 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_pat
     assert chat.queued[-1].attachments == ()
     assert "There is no file" not in chat.scrollback.finished()
     Path("b.md").write_bytes(b"\0\1\2")
-    SlashCommands(chat).enter("/tmp/x is @b.md")
-    chat.prompt.put.assert_called_once_with("/tmp/x is @b.md")
+    for question in ("/tmp/x is @b.md", "/tmp is @b.md"):
+        SlashCommands(chat).enter(question)
+        chat.prompt.put.assert_called_with(question)
+    SlashCommands(chat).enter("/hlep me")
+    assert "There is no /hlep; /help lists the commands." in chat.scrollback.finished()
 
 
 async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them(chat):

@@ -41,7 +41,7 @@ class Browsing(Driver):
         pilot.app.push_screen(screen, self.choices.append)
 
     async def looked(self) -> None:
-        await self.until(lambda: (shown := self.lines()) and "looking" not in shown[0])
+        await self.until(lambda: not self.screen.list._scanning)
 
     async def go_to(self, name: str, *keys: str) -> None:
         """Move the cursor by the arrow keys, and press keys there."""
@@ -150,11 +150,14 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         await models.until(lambda: "it is not smaller" in models.details())
     async with browse(loaded(shelf / "deleted.gguf")) as models:
         assert "Models · deleted.gguf answers, though its file is gone · " in models.text
+        await models.go_to("small.gguf", "ctrl+g")
+        assert "the file of the model that answers is gone" in models.message()
 
 
 async def test_the_cursor_begins_on_the_loaded_target_and_stays_between_the_ends(
-    shelf: Path,
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tui.models.model_list.SHOW_EVERY_S", 0)
     async with browse(loaded(shelf / "middle.gguf")) as models:
         assert models.current == "middle.gguf"
         await models.pilot.press("down")
@@ -186,10 +189,14 @@ async def test_d_uses_a_draft_and_is_refused_in_place_with_the_reason(shelf: Pat
     target = str(shelf / "large.gguf")
     async with browse(loaded(shelf / "large.gguf"), target=target) as models:
         await models.go_to("alien.gguf", "ctrl+g")
-        assert "alien.gguf cannot guess for large.gguf: it is not smaller" in models.message()
+        assert "alien.gguf cannot guess: it is not smaller" in models.message()
         assert models.choices == []
-        await models.go_to("middle.gguf")
-        assert await models.chosen("ctrl+g") == (target, str(shelf / "middle.gguf"))
+        tiny.write(elsewhere := shelf.parent / "else.gguf", layers=3)
+        await models.pilot.press("ctrl+o")
+        models.screen.path.value = str(elsewhere)
+        await models.pilot.press("enter")
+        await models.until(lambda: models.current == "else.gguf")
+        assert await models.chosen("ctrl+g") == (target, str(elsewhere))
 
 
 async def test_n_goes_on_without_a_draft_unless_there_is_no_target(shelf: Path) -> None:

@@ -190,7 +190,7 @@ class Answer(Turn):
         """Offer to show the text or the thought otherwise where there is one."""
         if action == "toggle":
             shown = self.thought if parameters == ("thoughts",) else self
-            return bool(shown.text.strip())
+            return bool(shown.text.strip()) or None
         return super().check_action(action, parameters)
 
 

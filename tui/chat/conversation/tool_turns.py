@@ -65,11 +65,6 @@ class ResultTurn(Turn):
         self._update()
 
     @property
-    def busy(self) -> bool:
-        """Whether the tool runs."""
-        return self.record.state == "streaming"
-
-    @property
     def line(self) -> str:
         """The tool call and its outcome in a line."""
         record = self.record
@@ -91,7 +86,7 @@ class ResultTurn(Turn):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to open a result that has text."""
         if parameters == ("opened",):
-            return bool(self.text)
+            return bool(self.text) or None
         return super().check_action(action, parameters)
 
     def _update(self) -> None:

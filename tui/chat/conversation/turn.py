@@ -122,7 +122,7 @@ class Turn(Vertical):
     @property
     def busy(self) -> bool:
         """Whether more is to come, so that the turn must stay as it is."""
-        return False
+        return self.record.state == "streaming"
 
     def offers(self, verb: Verb) -> bool:
         """Return whether there is something to do for the verb."""
@@ -143,10 +143,10 @@ class Turn(Vertical):
         return False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Hide the keys that have nothing to do here."""
-        if action == "toggle":
-            return False
-        return self.offers(parameters[0]) if action == "act" else True  # type: ignore[arg-type]
+        """Disable the keys that have nothing to do here."""
+        if action == "act":
+            return self.offers(parameters[0]) or None  # type: ignore[arg-type]
+        return None if action == "toggle" else True
 
     def action_act(self, verb: Verb) -> None:
         """Ask the screen to act on the turn."""

@@ -219,19 +219,18 @@ class AttachmentsScreen(ListDialog[str]):
 
     def on_mount(self) -> None:
         """Select the newest."""
-        self._use(self._attached.chips)
+        self.watch(self._attached, "chips", self._list)
         self.list.highlighted = len(self._attached.chips) - 1
-        self.list.focus()
 
-    def _use(self, chips: tuple[Chip, ...]) -> None:
-        """Attach these, and list them."""
-        self._attached.chips = chips
-        highlighted = min(self.list.highlighted or 0, len(chips) - 1)
+    def _list(self, chips: tuple[Chip, ...]) -> None:
+        """List the attachments, the cursor on the same one."""
+        names, index = [chip.attachment.name for chip in chips], self.list.highlighted or 0
+        name = self.list.highlighted_option.id if self.list.highlighted_option else None
         self.list.clear_options()
-        for chip in self._attached.chips:
+        for chip in chips:
             row = (safe(chip.attachment.name), "bold"), (f"  {chip.about}", "$text-muted")
-            self.list.add_option(Option(Content.assemble(*row), chip.label))
-        self.list.highlighted = highlighted
+            self.list.add_option(Option(Content.assemble(*row), chip.attachment.name))
+        self.list.highlighted = names.index(name) if name in names else min(index, len(names) - 1)
 
     @on(OptionList.OptionHighlighted)
     def _show_text(self) -> None:
@@ -243,9 +242,9 @@ class AttachmentsScreen(ListDialog[str]):
 
     @property
     def _chosen(self) -> tuple[Chip, ...]:
-        """The attachment under the cursor, unless another of its name has replaced it."""
-        row = self.list.highlighted_option
-        return tuple(chip for chip in self._attached.chips if row and chip.label == row.id)
+        """The attachment under the cursor."""
+        at = self.list.highlighted
+        return () if at is None else self._attached.chips[at : at + 1]
 
     @property
     def _others(self) -> tuple[Chip, ...]:
@@ -257,14 +256,16 @@ class AttachmentsScreen(ListDialog[str]):
 
     def action_drop(self) -> None:
         """Remove the attachment under the cursor."""
-        self._use(self._others)
+        self._attached.chips = self._others
         if not self._attached.chips:
             self.dismiss()
 
     def action_whole(self) -> None:
         """Read all of a text of which only passages would be read."""
         chosen, chips = self._chosen, self._attached.chips
-        self._use(tuple(replace(chip, insists=chip in chosen or chip.insists) for chip in chips))
+        self._attached.chips = tuple(
+            replace(chip, insists=chip in chosen or chip.insists) for chip in chips
+        )
 
     @on(OptionList.OptionSelected)
     def action_insert(self) -> None:
