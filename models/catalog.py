@@ -66,7 +66,7 @@ class Pair:
         return self.target.tested and self.draft.tested
 
 
-def _listed(line: list[str]) -> GGUF:
+def _listed_model(line: list[str]) -> GGUF:
     name, repo, file, megabytes, licence, context, draft, *active = line
     return GGUF(
         name,
@@ -89,7 +89,7 @@ FILES: dict[str, GGUF] = {
     for name, entry in _PINNED.items()
 }
 _LINES = [line.split() for line in _TABLE.splitlines() if line and not line.startswith("#")]
-FILES |= {gguf.name: gguf for gguf in map(_listed, _LINES)}
+FILES |= {gguf.name: gguf for gguf in map(_listed_model, _LINES)}
 DEFAULT = Pair("default", FILES["qwen2.5-coder-1.5b"], FILES["qwen2.5-coder-0.5b"])
 LARGER = FILES["qwen2.5-coder-7b"]
 """A better target for machines with more memory; the default draft drafts for it, too."""

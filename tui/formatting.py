@@ -43,7 +43,7 @@ def shares(parts: Sequence[float], width: int) -> tuple[int, ...]:
     return tuple(end - start for start, end in itertools.pairwise(ends))
 
 
-def aligned(rows: Sequence[Sequence[str]], left_columns: int = 1) -> list[list[str]]:
+def align(rows: Sequence[Sequence[str]], left_columns: int = 1) -> list[list[str]]:
     """Return rows padded to columns: `left_columns` to the left, figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     pads = [str.ljust if i < left_columns else str.rjust for i in range(len(widths))]

@@ -56,7 +56,7 @@ def _spelt(word: str) -> str:
     return next((part for part in parts if part.lower() == word.lower() != part), word)
 
 
-def counted(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     """Return a count with its noun: `1 token`, `1,234 tokens`."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
@@ -65,7 +65,7 @@ def figures(stats: Stats) -> list[str]:
     """Return the figures of an answer, the number of tokens first; empty without tokens."""
     if not stats.generated_tokens:
         return []
-    parts = [counted(stats.generated_tokens, "token"), f"{stats.tokens_per_s:.1f} tokens/s"]
+    parts = [plural(stats.generated_tokens, "token"), f"{stats.tokens_per_s:.1f} tokens/s"]
     if stats.acceptance_rate is not None:
         parts.append(f"{stats.acceptance_rate:.0%} of guesses right")
     return parts
@@ -85,9 +85,9 @@ def footnote(answer: StoredMessage) -> str:
 
 def named_sources(answer: str, sources: Sequence[Attachment]) -> str:
     """Return the sources that an answer cites, or only quotes, in a line."""
-    from assistant.session.citing import cited  # most answers have no sources
+    from assistant.session.citing import cited_numbers  # most answers have no sources
 
-    cites = not {source.number for source in sources}.isdisjoint(cited(answer))
+    cites = not {source.number for source in sources}.isdisjoint(cited_numbers(answer))
     line = " · ".join(source.title for source in sources)
     return line if cites or not sources else f"Quoted but not cited: {line}"
 
@@ -97,7 +97,7 @@ def constraint_figures(stats: Stats) -> str:
     fixed = stats.sources.get("form", Tally()).accepted
     mask_ms = 1e3 * stats.mask_s / stats.masked_rows
     return (
-        f"The form fixed {fixed:,} of {counted(stats.generated_tokens, 'token')}; "
+        f"The form fixed {fixed:,} of {plural(stats.generated_tokens, 'token')}; "
         f"checking it cost {mask_ms:.2f} ms a token."
     )
 
@@ -133,7 +133,7 @@ def outcome(record: StoredMessage) -> list[str]:
     """Return how a tool call ended: its end, why or how much it returned, and the seconds."""
     end, content = _CALL_ENDS.get(record.stop or "", ""), record.content
     reason = " ".join(content[:LONGEST_REASON].split())
-    about = reason if end or not content else counted(len(content), "character")
+    about = reason if end or not content else plural(len(content), "character")
     return [*filter(None, (end, about, f"{record.seconds:.1f} s" if record.seconds else ""))]
 
 

@@ -63,10 +63,10 @@ def outlook(last: Decoded, no_draft: str | None = None) -> Outlook:
         return Outlook("", "", doing)
     guesses = "guess" if stats.tested == 1 else "guesses"
     counted = f"{stats.accepted:,} of {stats.tested:,} {guesses} right"
-    return _measured(counted, doing, stats, forecast)
+    return _measure(counted, doing, stats, forecast)
 
 
-def _measured(counted: str, doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
+def _measure(counted: str, doing: str, stats: Stats, forecast: Forecast | None) -> Outlook:
     """Compare the answer so far with the estimated time of ArS.
 
     Rounds with guesses are compared with plain rounds of the same answer, if there are some. They

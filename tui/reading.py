@@ -9,7 +9,7 @@ from assistant.events import Loading, Prefilled
 from assistant.session.attachments import ReadingLimits
 from assistant.store.values import Attachment
 from tui.formatting import duration, remaining
-from tui.labels import counted, model_name
+from tui.labels import model_name, plural
 
 NOT_FIT = "does not fit into the context"
 ESTIMATE_AFTER_S = 1.0  # seconds of reading after which the remaining time is shown
@@ -44,7 +44,7 @@ class AnswerProgress:
         is_sure = read and rest and now - self._started > ESTIMATE_AFTER_S
         rest_s = remaining(rest * (now - self._started) / read if is_sure else None)
         verb = "reading" if event.role == "target" else "the guessing model reads"
-        text = f"{verb} {what}: {event.done:,} of {counted(event.total, 'token')}{rest_s}"
+        text = f"{verb} {what}: {event.done:,} of {plural(event.total, 'token')}{rest_s}"
         if event.role == "target" and not rest:
             text = f"{what} is read, the first word is next"
         return Activity(text, event.done / event.total if event.total else 1.0)

@@ -48,7 +48,7 @@ class LarkRules:
     def text(self, text: str) -> str:
         """Return the expression of a fixed text, in which control tokens may stand."""
         return " ".join(
-            f"<[{self._controls[part]}]>" if part in self._controls else quoted(part)
+            f"<[{self._controls[part]}]>" if part in self._controls else literal(part)
             for part in self._parts(text)
         )
 
@@ -64,7 +64,7 @@ class LarkRules:
         if controlled:
             self.lines.append(f"{name}: {before}")
             return f"{name} {self.text(end)}"
-        self.lines += [f"{name}_PART: {before}", f"{name}: {name}_PART {quoted(first)}"]
+        self.lines += [f"{name}_PART: {before}", f"{name}: {name}_PART {literal(first)}"]
         return f"{name} {self.text(''.join(rest))}"
 
     def _parts(self, text: str) -> list[str]:
@@ -75,7 +75,7 @@ class LarkRules:
         return [part for part in re.split(f"({'|'.join(map(re.escape, names))})", text) if part]
 
 
-def quoted(text: str) -> str:
+def literal(text: str) -> str:
     """Return the literal of a text without control tokens."""
     return json.dumps(text, ensure_ascii=False)
 

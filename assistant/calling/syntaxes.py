@@ -8,7 +8,7 @@ import msgspec
 
 from assistant.calling.arguments import OBJECT, Schema, is_closed, properties, required, texts_of
 from assistant.calling.formats import QUOTE
-from assistant.calling.lark import ALL, LarkRules, pattern_of, quoted
+from assistant.calling.lark import ALL, LarkRules, literal, pattern_of
 from assistant.streamed_text import split_at_mark
 
 _MARKS_IN_JSON = {QUOTE: '"', ",": ", ", ":": ": "}
@@ -193,8 +193,8 @@ class XmlRules:
                 value = self._text(part)
             else:
                 rule = self._rules.add("value", self._rules.json({**part, **shared}))
-                value = f"{rule} {quoted(_END)}"
-            head = quoted(f"<parameter={name}>\n")
+                value = f"{rule} {literal(_END)}"
+            head = literal(f"<parameter={name}>\n")
             elements += f" ({head} {value})" + ("" if name in needed else "?")
         return elements or '""'
 
@@ -202,7 +202,7 @@ class XmlRules:
         texts = texts_of(schema)
         enforced = {"type", "enum", "const"} if texts else {"type"}
         self._rules.enforce_only(schema, enforced)
-        return f"({' | '.join(quoted(text + _END) for text in texts)})" if texts else "any_text"
+        return f"({' | '.join(literal(text + _END) for text in texts)})" if texts else "any_text"
 
 
 def _is_text(schema: Schema) -> bool:

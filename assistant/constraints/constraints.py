@@ -36,7 +36,7 @@ class Constraints:
     def __init__(self, vocab: Vocab, n_vocab: int) -> None:
         self._stops, self._controls = vocab.stop_tokens, vocab.controls
         self._tokenizer = tokenizer_of(vocab, n_vocab)
-        self._schema = lru_cache(_MAX_REMEMBERED)(self._enforced)
+        self._schema = lru_cache(_MAX_REMEMBERED)(self._enforced_schema)
         # Most requests offer the same tools, so the last grammar of calls is cached with its mask.
         self._last: tuple[str, LLMatcher, ConstraintMask] | None = None
 
@@ -93,7 +93,7 @@ class Constraints:
             )
         return matcher
 
-    def _enforced(self, tool: Tool, call_format: CallFormat) -> tuple[Schema, str]:
+    def _enforced_schema(self, tool: Tool, call_format: CallFormat) -> tuple[Schema, str]:
         """Return the schema that is enforced for a tool, and a warning if it is not the tool's own.
 
         There is no warning for keywords that a syntax leaves to the tool's own validation.

@@ -72,7 +72,7 @@ def matcher_of(constraint: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
     """Return a matcher of a constraint; UsageError if it is wrong, too large or allows nothing."""
     matcher, why = compile_grammar(_read(constraint), tokenizer)
     if why:
-        raise _refused(constraint, why)
+        raise _usage_error(constraint, why)
     return matcher
 
 
@@ -83,7 +83,7 @@ def fields_of(constraint: Constraint) -> tuple[str, ...]:
     """
     wrong, why = LLMatcher.validate_grammar_with_warnings(_read(constraint), limits=LIMITS)
     if wrong:
-        raise _refused(constraint, why[0])
+        raise _usage_error(constraint, why[0])
     schema = json.loads(constraint.text) if constraint.kind == "schema" else {}
     fields = schema.get("properties", {})
     return tuple(fields) if isinstance(fields, dict) else ()
@@ -124,7 +124,7 @@ def _read(constraint: Constraint) -> str:
         return _READERS[constraint.kind](constraint.text)
     # The converter of grammars raises plain exceptions, and what it recurses into is a stranger's.
     except Exception as error:
-        raise _refused(constraint, str(error) or type(error).__name__) from error
+        raise _usage_error(constraint, str(error) or type(error).__name__) from error
 
 
 def _grammar(text: str) -> str:
@@ -140,7 +140,7 @@ def _schema(text: str) -> str:
         raise ValueError(f"it is not JSON (line {error.lineno}: {error.msg})") from error
     if not isinstance(schema, dict):
         raise ValueError("it is not a JSON object")
-    if rounded := next(_rounded(schema), None):
+    if rounded := next(_inexact_numbers(schema), None):
         raise ValueError(f"it has a whole number that would be rounded: {rounded}")
     grammar, _, why = grammar_of(schema)
     if why:
@@ -160,22 +160,22 @@ def grammar_of(schema: dict[str, object]) -> tuple[str, bool, str]:
     return grammar, is_useless, readable_reason(why) if why else ""
 
 
-def _rounded(part: object, is_value: bool = False) -> Iterator[int]:
+def _inexact_numbers(part: object, is_value: bool = False) -> Iterator[int]:
     """Yield the whole numbers of a schema that llguidance, which has only doubles, would round."""
     if isinstance(part, list):
         for member in part:
-            yield from _rounded(member, is_value)
+            yield from _inexact_numbers(member, is_value)
     elif isinstance(part, dict):
         for key, inner in part.items():
             if key in NAMES and isinstance(inner, dict) and not is_value:
-                yield from _rounded([*inner.values()])
+                yield from _inexact_numbers([*inner.values()])
             elif is_value or key not in NOTES:
-                yield from _rounded(inner, is_value or key in VALUES)
+                yield from _inexact_numbers(inner, is_value or key in VALUES)
     elif is_value and isinstance(part, int) and abs(part) < 2**64 and part != LARGEST:
         yield from [part] * (int(float(part)) != part)
 
 
-def _refused(constraint: Constraint, why: str) -> UsageError:
+def _usage_error(constraint: Constraint, why: str) -> UsageError:
     return UsageError(f"The {constraint.kind} cannot be used: {readable_reason(why)}.")
 
 

@@ -81,7 +81,7 @@ class ConstraintMask:
 
     def only_token(self, tokens: Sequence[int]) -> int | None:
         """Return the one token that may follow; see `Mask`. The end is never proposed."""
-        allowed = self._allowed(tokens)
+        allowed = self._allowed_tokens(tokens)
         if allowed is None or allowed.is_complement or len(allowed.ids) != 1:
             return None
         return None if allowed.ids[0] in self._stops else int(allowed.ids[0])
@@ -90,7 +90,7 @@ class ConstraintMask:
         self, logits: Logits, tokens: Sequence[int], indices: Indices | None = None
     ) -> Logits | None:
         """Return the logits of the tokens that may follow; UsageError if none can; see `Mask`."""
-        if (allowed := self._allowed(tokens)) is None:
+        if (allowed := self._allowed_tokens(tokens)) is None:
             return logits
         started = perf_counter()
         result = allowed.masked(logits, indices)
@@ -125,7 +125,7 @@ class ConstraintMask:
         end = next((index for index in answer if tokens[index] in self._stops), len(tokens))
         return self._follow(tokens[:end]) and self._matcher.is_accepting()
 
-    def _allowed(self, tokens: Sequence[int]) -> TokenSet | None:
+    def _allowed_tokens(self, tokens: Sequence[int]) -> TokenSet | None:
         """Return the allowed tokens; None for all, also after a forbidden token."""
         started = perf_counter()
         if not self._follow(tokens):

@@ -92,10 +92,10 @@ def speculative_round(
     last = rule.draw(verdict.row, len(tokens) + verdict.accepted)
     new = (*draft.tokens[: verdict.accepted], last)
     tokens.extend(new)
-    return Round(_sampled(new, draft, verdict), _rejected(draft, verdict)), logits
+    return Round(_sampled_tokens(new, draft, verdict), _rejected_tokens(draft, verdict)), logits
 
 
-def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
+def _sampled_tokens(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
     accepted, proposals = verdict.accepted, (*draft.proposals, None)
     # The coupled rule draws from the target's own row even after a rejection.
     own = not len(draft.rows[accepted].ids) or verdict.row is verdict.target_rows[accepted]
@@ -106,7 +106,7 @@ def _sampled(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Samp
     )
 
 
-def _rejected(draft: Draft, verdict: Verdict) -> tuple[Rejected, ...]:
+def _rejected_tokens(draft: Draft, verdict: Verdict) -> tuple[Rejected, ...]:
     def rejected(i: int) -> Rejected:
         target_row = verdict.target_rows[i] if i < len(verdict.target_rows) else None
         return Rejected(draft.proposals[i], target_row, *_test(verdict, i))

@@ -11,7 +11,7 @@ from assistant.edit.proposals import ProposedFile, proposals
 from assistant.edit.review import review
 from assistant.store.values import StoredMessage
 from models.errors import StorageError, UsageError
-from models.files.places import expanded
+from models.files.places import expand_user
 
 NONE = "This answer holds no new version of an attached file, and names no block of code as a file."
 
@@ -54,11 +54,11 @@ def _change(proposal: ProposedFile, request: str) -> AnswerChange:
     """Return a change; UsageError if the file has it already, StorageError if it is read-only."""
     if proposal.reason:
         raise UsageError(proposal.reason)
-    name, path = proposal.name, expanded(proposal.name).absolute()
+    name, path = proposal.name, expand_user(proposal.name).absolute()
     file = text_file.read(path) if os.path.lexists(path) else text_file.new(path)
     if not file.missing:
         text_file.check_writable(path)
-    data = file.encoded(proposal.text)
+    data = file.encode(proposal.text)
     parsed = text_file.parse(file.path, data)
     hunks = compare(file.lines if file.data else (), parsed.lines)
     if not hunks:
@@ -68,7 +68,7 @@ def _change(proposal: ProposedFile, request: str) -> AnswerChange:
         warnings.append(f"A new file in {file.path.parent}.")
     elif proposal.old is None:
         warnings.append(f"{name} exists, and was not attached: the answer was written without it.")
-    elif file.encoded(proposal.old) != file.data:
+    elif file.encode(proposal.old) != file.data:
         warnings.append("The file has changed since it was attached.")
     warnings += review(file.path.suffix, file.text, parsed.text, request)
     return AnswerChange(name, file, data, hunks, warnings)

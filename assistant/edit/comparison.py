@@ -60,7 +60,7 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, int, 
     yield "equal", len(old) - below, len(old), len(new) - below, len(new)
 
 
-def paired(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+def pair_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the indices, in both versions, of lines that are the same or that changed in place."""
     for _, a, a_end, b, b_end in opcodes(old, new):
         yield from zip(range(a, a_end), range(b, b_end), strict=False)
@@ -88,14 +88,14 @@ def patch(path: Path, old: bytes, new: bytes) -> bytes:
     named = os.fsencode(real[1:] if relative.startswith("../") else relative).decode("latin-1")
     texts = (data.decode("latin-1") for data in (old, new))
     before, after = (re.findall(r"[^\n]*\n|[^\n]+$", text) for text in texts)  # with their ends
-    lines = unified_diff(before, after, _quoted(f"a/{named}"), _quoted(f"b/{named}"))
+    lines = unified_diff(before, after, _quote(f"a/{named}"), _quote(f"b/{named}"))
     ended = (
         line if line[-1] == "\n" else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
     return "".join(ended).encode("latin-1")
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """Return a name as git spells it."""
     spelt = re.sub(r'[\0-\x1f"\\\x7f]', lambda match: f"\\{ord(match[0]):03o}", name)
     return f'"{spelt}"' if spelt != name or " " in name else name

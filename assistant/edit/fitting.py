@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from assistant.edit.comparison import paired
+from assistant.edit.comparison import pair_lines
 from assistant.edit.part import OPENS, Part
 
 STEPS = (4, 2, 8, 3)  # usual widths of an indentation; the first one is also the width of a tab
@@ -46,7 +46,7 @@ def _repeated_above(lines: Sequence[str], part: Part, texts: Sequence[str]) -> i
     return count if count < len(texts) and (is_beside or is_head) else 0
 
 
-def repeated(lines: Sequence[str], part: Part, new: Sequence[str]) -> str:
+def repeated_words(lines: Sequence[str], part: Part, new: Sequence[str]) -> str:
     """Return half a sentence about other lines of the file that a new part repeats; or ""."""
     counts, copies = Counter(_texts(lines)), {*_texts(new)} - {*_texts(lines[slice(*part)])}
     copied = [i for i, line in enumerate(lines) if line.strip() in copies]
@@ -57,7 +57,7 @@ def repeated(lines: Sequence[str], part: Part, new: Sequence[str]) -> str:
     return ""
 
 
-def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
+def indent(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     """Return the new lines of a part with the indentation of the file.
 
     The part starts in the column of the old one, and an unchanged line stays the same byte for
@@ -69,7 +69,7 @@ def indented(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     before, after = ([*map(key, text)] for text in (old, new))
     if not any(after) or (is_whole and before == after):
         return list(new)
-    pairs = [*paired(before, after)]
+    pairs = [*pair_lines(before, after)]
     by_tabs = sum(line[:1] == "\t" for line in lines) > sum(line[:1] == " " for line in lines)
     step = STEPS[0] if by_tabs else _step(lines)
     width = [_width(line, step) for line in old]

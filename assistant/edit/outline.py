@@ -66,7 +66,7 @@ def outline(suffix: str, text: str) -> Outline:
         if NAMES.search(node.type):
             _add_name(node, role, is_bound, result)
             continue
-        if name := _defined(node):
+        if name := _defined_name(node):
             result.definitions.setdefault(name, []).append(_text(node))
             result.bound.add(name)
         for child, of_child in reversed(_children(node)):
@@ -148,7 +148,7 @@ def _add_name(node: Node, role: str, is_bound: bool, result: Outline) -> None:
             result.qualifiers.add(name)
 
 
-def _defined(node: Node) -> str:
+def _defined_name(node: Node) -> str:
     """Return the last name of the definition that a node is; empty if it is none."""
     if not node.is_named or not DEFINES.search(node.type):
         return ""

@@ -42,15 +42,15 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
     """
     whole = Part(0, len(lines))
     if not named:
-        return _filled(lines, whole)
+        return _with_end(lines, whole)
     if numbers := LINES.fullmatch(named):
         first, last = (int(n[:18]) for n in (numbers[1], numbers[2] or numbers[1]))
         if not 1 <= first <= last <= len(lines):
             raise UsageError(f"{path} has lines 1 to {len(lines)}; there is no {named}.")
-        return _filled(lines, Part(first - 1, last))
+        return _with_end(lines, Part(first - 1, last))
     parts = [whole]
     for name in named.split("."):
-        parts = [part for outer in parts for part in _named(lines, outer, name)]
+        parts = [part for outer in parts for part in _find_by_name(lines, outer, name)]
     if len(parts) == 1:
         return parts[0]
     if not parts:
@@ -59,12 +59,12 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
     raise UsageError(f"{path} defines {named} in lines {starts}. Name one by lines: {path}:10-40.")
 
 
-def _filled(lines: Sequence[str], part: Part) -> Part:
+def _with_end(lines: Sequence[str], part: Part) -> Part:
     filled = [i for i in range(*part) if lines[i].strip()] or [*range(*part)]
     return Part(filled[0], filled[-1] + 1)
 
 
-def _named(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
+def _find_by_name(lines: Sequence[str], outer: Part, name: str) -> list[Part]:
     """Return the definitions of a name: after a keyword, or else lines that look like a head."""
     word = rf"{re.escape(name)}(?!\w|::)"
     between = r"(?:\s*\([^)]*\)|<.*?>)?\s*(?:[*&]|self\.)?\s*"  # a receiver, or types

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
 
-from assistant.edit.comparison import paired
+from assistant.edit.comparison import pair_lines
 
 # Signs of comments that need a blank after them; without one, they may begin code.
 SPACED = r"(?:\#+|--+|;+|%+|'|::|!|\.\.|(?i:rem|dnl)\b)(?=\s)"
@@ -39,7 +39,7 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     before, after = [stripped[i] for i in numbers], [*map(str.strip, worded)]
     gone, written = Counter(before) - Counter(after), Counter(worded) - Counter(old)
     comments = _comments(stripped)
-    same = ((i, j) for i, j in paired(before, after) if before[i] == after[j])
+    same = ((i, j) for i, j in pair_lines(before, after) if before[i] == after[j])
     for (a, b), (a_end, b_end) in pairwise([(-1, -1), *same, (len(before), len(after))]):
         lost = {numbers[i]: before[i] for i in range(a + 1, a_end) if before[i] in gone}
         fresh = [after[j] for j in range(b + 1, b_end) if worded[j] in written]

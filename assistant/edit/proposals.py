@@ -10,13 +10,13 @@ from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
-from assistant.edit.fitting import indented
+from assistant.edit.fitting import indent
 from assistant.edit.part import Part
 from assistant.edit.placeholders import left_out
 from assistant.edit.text_file import END
 from assistant.session.attachments import DOCUMENTS
 from assistant.store.values import StoredMessage
-from models.files.places import expanded
+from models.files.places import expand_user
 
 MARKS = re.compile(r"(?P<indent> *)(?P<sign>`{3,}|~{3,})[ \t]*(?P<language>[^`]*)")
 """The line that opens or closes a block: its marks, and what follows those that open one."""
@@ -47,7 +47,7 @@ class ProposedFile(NamedTuple):
     @property
     def reason(self) -> str:
         """Why it cannot be written, or an empty string."""
-        path = expanded(self.name)
+        path = expand_user(self.name)
         if self.old is not None:
             return "" if os.path.isfile(path) else f"{self.name} is gone."
         with suppress(OSError, RuntimeError, ValueError):  # no folder, a link to itself, elsewhere
@@ -62,7 +62,7 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
     They are new versions of files that were attached before it, and files that it names. Of several
     versions of a file the last counts, and of several attachments of one name, too.
     """
-    versions = _attached(takewhile(lambda record: record.id != answer.id, path))
+    versions = _attached_files(takewhile(lambda record: record.id != answer.id, path))
     last = dict[str, tuple[Sequence[str], str]]()
     for name, block, gap in _named_blocks(END.sub("\n", answer.content).split("\n"), versions):
         new = _without_name(name, block, versions.get(name, ()))
@@ -79,7 +79,7 @@ def names(answer: StoredMessage, path: Iterable[StoredMessage]) -> str:
     return ", ".join(file.name for file in proposals(answer, path) if not file.reason)
 
 
-def _attached(path: Iterable[StoredMessage]) -> dict[str, list[str]]:
+def _attached_files(path: Iterable[StoredMessage]) -> dict[str, list[str]]:
     """Return the lines of the files on a path that were attached as a whole, by their names."""
     attached = (attachment for record in path for attachment in record.attachments)
     whole = (file for file in attached if not (file.number or file.is_folder))
@@ -97,7 +97,7 @@ def _without_name(name: str, new: Sequence[str], old: Sequence[str]) -> Sequence
 def _proposal(name: str, old: Sequence[str] | None, new: Sequence[str], gap: str) -> ProposedFile:
     if old is None:
         return ProposedFile(name, None, "\n".join([*new, ""]), gap)
-    new = indented(old, Part(0, len(old)), new)
+    new = indent(old, Part(0, len(old)), new)
     return ProposedFile(name, "\n".join(old), "\n".join([*new, ""]), left_out(old, new))
 
 

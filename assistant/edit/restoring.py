@@ -29,7 +29,7 @@ class Restored(NamedTuple):
     lost: AbstractSet[str]  # the words of the review's sentences about their loss
 
 
-def restored(
+def restore(
     rewrite: Rewrite, new: Sequence[str], tried: AbstractSet[str], is_whole: bool = False
 ) -> Restored | None:
     """Return where to continue, if the last new line follows old ones that must not be lost.
@@ -84,7 +84,7 @@ class PartialRewrite:
         for line in complete:
             self.lines.append(line)
             if self._rewrite.is_whole and self._loss is None:
-                self._loss = restored(self._rewrite, self.lines, self._tried)
+                self._loss = restore(self._rewrite, self.lines, self._tried)
         return self._loss is not None
 
     def end(self, finished: Finished) -> Restored | None:
@@ -94,7 +94,7 @@ class PartialRewrite:
         self.finished = structs.replace(finished, text=text, stats=self._stats)
         loss, self._loss = self._loss, None
         if loss is None and rewrite.is_whole and not rewrite.gap(text, finished.stop):
-            loss = restored(rewrite, rewrite.written(text), self._tried, is_whole=True)
+            loss = restore(rewrite, rewrite.answer_lines(text), self._tried, is_whole=True)
         if loss is not None:
             *earlier, start = self.request.messages
             self.lines, self._begun, self._tried = loss.lines, "", self._tried | loss.lost

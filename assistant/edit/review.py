@@ -45,7 +45,7 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
         problems.append(f"It {fails}, from line {after.error}{after.reason}: {line}")
     wish = _wish(request, before, after)
     lost = [
-        name for name in _lost(before, after) if not _may_go(name, before, after, request, wish)
+        name for name in _losses(before, after) if not _may_go(name, before, after, request, wish)
     ]
     if lost:
         more = f" and {len(lost) - LISTED} more" * (len(lost) > LISTED)
@@ -53,7 +53,7 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
     else:
         problems += left_out
     if not before.error and not after.error:
-        problems += _undefined(suffix, before, after)
+        problems += _undefined_names(suffix, before, after)
         problems += _left_over(before, after, new, wish)
         problems += _lost_imports(suffix, before, after, request)
     if before.heading and not after.heading and not re.search("(?i)doc|comment|head", request):
@@ -61,7 +61,7 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
     return tuple(dict.fromkeys(problems))
 
 
-def _lost(old: Outline, new: Outline) -> list[str]:
+def _losses(old: Outline, new: Outline) -> list[str]:
     """Return the definitions that are missing, without those inside another missing one."""
     lost = [
         n for n, texts in old.definitions.items() if len(new.definitions.get(n, ())) < len(texts)
@@ -140,7 +140,7 @@ def _is_like(name: str, other: str, old: Outline, new: Outline) -> bool:
     return (one & two).total() >= LIKE * max(one.total(), two.total())
 
 
-def _undefined(suffix: str, old: Outline, new: Outline) -> Iterator[str]:
+def _undefined_names(suffix: str, old: Outline, new: Outline) -> Iterator[str]:
     """Yield the names that are used and not defined: no longer, or not yet."""
     is_open = any(re.search(r"\*;?$", statement) for statement in new.imports.values())
     script = suffix in (".jsx", ".ts", ".tsx")

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from assistant.edit.fitting import indented, repeated, without_surroundings
+from assistant.edit.fitting import indent, repeated_words, without_surroundings
 from assistant.edit.part import Part, find, split
 from assistant.edit.placeholders import left_out
 from assistant.edit.text_file import TextFile
 from assistant.events import Stop
 from assistant.request import Message, Request
-from assistant.session.messages import fence_of, joined
+from assistant.session.messages import fence_of, join_message
 from assistant.store.values import Attachment
 from models.errors import UsageError
 
@@ -69,7 +69,7 @@ class Rewrite:
             what = f"lines {first} to {last} of {name}, which are:\n\n{fence}\n{self.old}\n{fence}"
             answer = "the new version of these lines"
         wish = INSTRUCTIONS.format(what=what, wish=self.wish.strip(), answer=answer)
-        question = joined(wish, [Attachment(name, text)])
+        question = join_message(wish, [Attachment(name, text)])
         opening, closing = self.block
         prefix = Message("assistant", f"{opening}\n")
         return replace(
@@ -80,7 +80,7 @@ class Rewrite:
             prediction=f"{self.old}\n",
         )
 
-    def shown(self, tokens: int, part_tokens: int, n_ctx: int) -> Part:
+    def visible_part(self, tokens: int, part_tokens: int, n_ctx: int) -> Part:
         """Return the lines around the part that fit a context; UsageError if not even it fits.
 
         The part is read within the text, read again where it is not all of it, and written.
@@ -104,25 +104,25 @@ class Rewrite:
     def new(self, answer: str) -> tuple[str, ...]:
         """Return the lines of the whole text with the part replaced by an answer."""
         lines, (start, end) = self.file.lines, self.part
-        return (*lines[:start], *self._fitted(answer), *lines[end:])
+        return (*lines[:start], *self._fit(answer), *lines[end:])
 
     def gap(self, answer: str, stop: Stop) -> str:
         """Return why an answer is only a fragment, in half a sentence; empty if it is whole."""
         if stop not in (Stop.STOP_TOKEN, Stop.STOP_STRING):
             ends = {Stop.CANCELLED: "it was stopped", Stop.LENGTH: "it ran into the length limit"}
             return ends.get(stop, "the context is full")
-        written = self._fitted(answer)
+        written = self._fit(answer)
         if not any(written) and self.old.strip():
             return "it is empty"
-        return repeated(self.file.lines, self.part, written) or left_out(
+        return repeated_words(self.file.lines, self.part, written) or left_out(
             self.file.lines, self.new(answer)
         )
 
-    def _fitted(self, answer: str) -> list[str]:
-        new = without_surroundings(self.file.lines, self.part, self.written(answer))
-        return new if LAYOUT.search(self.wish) else indented(self.file.lines, self.part, new)
+    def _fit(self, answer: str) -> list[str]:
+        new = without_surroundings(self.file.lines, self.part, self.answer_lines(answer))
+        return new if LAYOUT.search(self.wish) else indent(self.file.lines, self.part, new)
 
-    def written(self, answer: str) -> list[str]:
+    def answer_lines(self, answer: str) -> list[str]:
         """Return the lines of an answer without the block's end, and without fences around it."""
         lines = answer.strip("\n").split("\n")
         is_tagged = self.block[1] != FENCE

@@ -14,7 +14,7 @@ from operator import add
 from pathlib import Path
 from secrets import token_hex
 
-from assistant.edit.comparison import paired
+from assistant.edit.comparison import pair_lines
 from assistant.session.attachments import contents
 from assistant.streamed_text import decode
 from models.errors import StorageError, UsageError, raising
@@ -43,7 +43,7 @@ class TextFile:
         """The lines, without newlines at the end of the file."""
         return tuple(self.text.rstrip("\n").split("\n"))
 
-    def encoded(self, text: str) -> bytes:
+    def encode(self, text: str) -> bytes:
         """Return the bytes of a new text: with the BOM, line ends and last newline of the old one.
 
         UsageError if the encoding of the file lacks a character.
@@ -51,14 +51,14 @@ class TextFile:
         bare = self.text.rstrip("\n")
         text = END.sub("\n", text).rstrip("\n") + (self.text[len(bare) :] if bare else "\n")
         try:
-            return self.bom + self._ended(text).encode(self.encoding)
+            return self.bom + self._with_line_ends(text).encode(self.encoding)
         except UnicodeEncodeError as error:
             raise UsageError(
                 f"{self.path} is {self.encoding}, which has no {error.object[error.start]!r}. "
                 "Nothing was written; convert the file to UTF-8 first."
             ) from None
 
-    def _ended(self, text: str) -> str:
+    def _with_line_ends(self, text: str) -> str:
         """Return a text with each old line's own end, and the usual one elsewhere."""
         ends = END.findall(self.data[len(self.bom) :].decode(self.encoding))
         usual = Counter(ends).most_common(1)[0][0] if ends else "\n"
@@ -66,7 +66,7 @@ class TextFile:
             return text.replace("\n", usual)
         old, new = self.text.split("\n"), text.split("\n")
         own = [usual] * (len(new) - 1)
-        for i, j in paired(old[:-1], new[:-1]):
+        for i, j in pair_lines(old[:-1], new[:-1]):
             own[j] = ends[i]
         return "".join(map(add, new, [*own, ""]))
 

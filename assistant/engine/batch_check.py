@@ -55,15 +55,15 @@ def error_of_wide_batches(model: Model, wide: int = WIDE, narrow: int = NARROW) 
     tokens = probe_text(min(wide, model.n_ctx) // narrow * narrow, model.n_vocab)
     ends = range(narrow, len(tokens) + 1, narrow)
     model.logits(tokens[1:2])  # clears the cache
-    together = _centred(model.logits(tokens, min(len(tokens), model.max_rows)))
+    together = _centre(model.logits(tokens, min(len(tokens), model.max_rows)))
     model.logits(tokens[1:2])
-    rows = [_centred(model.logits(tokens[:end], min(narrow, model.max_rows))) for end in ends]
+    rows = [_centre(model.logits(tokens[:end], min(narrow, model.max_rows))) for end in ends]
     apart = np.concatenate(rows)[-len(together) :]
     lengths = np.linalg.norm(apart, axis=1)
     return float(np.mean(np.linalg.norm(together - apart, axis=1) / np.maximum(lengths, 1e-9)))
 
 
-def _centred(logits: Logits) -> Logits:
+def _centre(logits: Logits) -> Logits:
     """Return a copy of rows, each less its mean, which has no effect on probabilities."""
     centred: Logits = logits - logits.mean(axis=1, keepdims=True)
     return centred

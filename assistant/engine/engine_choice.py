@@ -52,7 +52,7 @@ def choose_engine(setup: EngineArgs) -> EngineChoice:
     file, else ik_llama.cpp where it can run the file well, and llama.cpp where it cannot. A
     `ModelError` says that there is no such file, or that it is damaged.
     """
-    return required_engine(setup) or _remembered(setup) or _by_header(setup.target)
+    return required_engine(setup) or _remembered_choice(setup) or _by_header(setup.target)
 
 
 def with_engines(setups: Sequence[EngineArgs]) -> list[EngineArgs]:
@@ -106,7 +106,7 @@ def remember_engine(setup: EngineArgs, folder: Path, choice: EngineChoice) -> No
     _records(folder).put(_key(setup), choice)
 
 
-def _remembered(setup: EngineArgs) -> EngineChoice | None:
+def _remembered_choice(setup: EngineArgs) -> EngineChoice | None:
     """Return the remembered choice for a setup's target and the installed engines."""
     with suppress(OSError):  # there is no such file: reading its header says so
         return _records(setup.cache).get(_key(setup))
@@ -123,5 +123,6 @@ def _key(setup: EngineArgs) -> str:
     packages = (PACKAGES[name].name for name in engines.installed())
     libraries = ", ".join(f"{package} {version(package)}" for package in packages)
     file = f"{status.st_size} {status.st_mtime_ns}"
-    how = f"threads={setup.threads} | trial {TRIAL}" + (" | native" if ik.compiled() else "")
+    native = " | native" if ik.compiled_library() else ""
+    how = f"threads={setup.threads} | trial {TRIAL}{native}"
     return f"{file} | {libraries} | {processor()} | {how}"

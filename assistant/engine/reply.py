@@ -143,7 +143,7 @@ class Assistant:
         mask: ConstraintMask | None,
         clock: Clock,
     ) -> Rounds:
-        forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced
+        forced = None if prompt.thoughts.budget is None else prompt.thoughts.forced_token
         available = self.sources
         if self.target.can_roll_back and request.prediction and not request.infill:
             from assistant.decoding.sources.edit import EditSource

@@ -47,7 +47,7 @@ class Rounds:
         control: mode and lookahead, which may change meanwhile.
         controller: weighs proposals.
         mask: of the answer's constraint; None without one.
-        forced: returns the token that must come next, if any; see `ThoughtReader.forced`.
+        forced: returns the token that must come next, if any; see `ThoughtReader.forced_token`.
         answer_start: index of the answer's first token, by default the end of `tokens`. The first
             token is never proposed, so that it waits for no draft.
         is_suggestion: whether it is for an editor: its first token may be copied, less time lost.

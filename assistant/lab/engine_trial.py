@@ -67,7 +67,7 @@ def run(engine: EngineName, setup: EngineArgs, cancel: CancelFlag) -> EngineFigu
     return msgspec.json.decode(output, type=EngineFigures)
 
 
-def _measured(
+def _measure(
     engine: EngineName, path: Path, gpu_layers: int | None, threads: int | None
 ) -> EngineFigures:
     loaded.use(engine)
@@ -95,5 +95,5 @@ def _measured(
 
 if __name__ == "__main__":
     name, file, settings = sys.argv[1:]
-    figures = _measured(cast(EngineName, name), Path(file), *msgspec.json.decode(settings))
+    figures = _measure(cast(EngineName, name), Path(file), *msgspec.json.decode(settings))
     sys.stdout.buffer.write(msgspec.json.encode(figures))

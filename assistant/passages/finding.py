@@ -75,20 +75,20 @@ class _Query:
     def earlier(self, text: str, factor: float, subject: Container[str]) -> list[_Word]:
         """Return the rarest words of an earlier message, without those of `subject`."""
         pairs = [*words.query_terms(text, self._languages).items()][-WORDS:]
-        counted = (self._counted(own, factor) for word, own in pairs if word not in subject)
+        counted = (self._count_matches(own, factor) for word, own in pairs if word not in subject)
         return sorted(word for word in counted if word.query)[:BEFORE]
 
-    def _counted(self, terms: AbstractSet[str], factor: float = 1.0) -> _Word:
+    def _count_matches(self, terms: AbstractSet[str], factor: float = 1.0) -> _Word:
         query = " OR ".join(f'"{term}"' for term in sorted(terms) if term)
         count = "SELECT count(*) FROM words WHERE words MATCH ?"
         (n_passages,) = self._sql.execute(count, (query,)).fetchone() if query else (0,)
         return _Word(n_passages, factor, query if n_passages else "")
 
     def _word(self, word: str, own: frozenset[str], question_terms: AbstractSet[str]) -> _Word:
-        counted = self._counted(own | self._substitutes(word, own, question_terms))
+        counted = self._count_matches(own | self._substitutes(word, own, question_terms))
         if not counted.query and len(self.instead) < RESEMBLED:
             near = self._vocabulary.resembling(word)
-            counted = self._counted({*near})
+            counted = self._count_matches({*near})
             if counted.query:
                 self.instead[word] = next(iter(near.values()))
         if not counted.query and re.match(UNSPACED, word):  # 租多 is of two words
@@ -119,7 +119,7 @@ class _Query:
             scores[id_] -= weight * rank / of_fts5
         return weight
 
-    def named(self, question: str) -> dict[int, float]:
+    def named_passages(self, question: str) -> dict[int, float]:
         """Return the passages of the documents that a question names, with the names' weights."""
         weights = defaultdict[int, float](float)
         by_title = "SELECT id, file FROM passage WHERE id IN (SELECT rowid FROM words (?))"
@@ -140,7 +140,7 @@ class _Query:
                 "SELECT path, language, changed, first, last, heading, header, packed "
                 "FROM passage JOIN file ON file.id = file WHERE passage.id = ?", (id_,)
             ).fetchone()  # fmt: skip
-            text, file = index_file.unpacked(packed), self._folder / path
+            text, file = index_file.unpack(packed), self._folder / path
             own = Passage(first, last, heading, text, file, header=header)
             if language not in self._foreign or shares[id_] >= min_share or id_ in named:
                 yield _Version(shares[id_], id_, changed, own)
@@ -169,7 +169,7 @@ def find(
             whole += is_asked * query.weigh(word, shares, scores)
             if is_asked or is_continued:
                 best = max(shares.values(), default=0.0)
-    named = query.named(question)
+    named = query.named_passages(question)
     if not shares or best < KNOWN * whole:  # only a document that it names is relevant
         shares, query.instead = defaultdict(float, {id_: shares[id_] for id_ in named}), {}
     if not shares:
@@ -180,7 +180,7 @@ def find(
     ids = [id_ for id_, share in shares.items() if share >= VERSION * related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
     fit = query.versions(ids[: 4 * limit], shares, FOREIGN * whole, named)
-    return Hits(_joined(_distinct(fit, folder, limit, related)), query.instead)
+    return Hits(_join(_distinct(fit, folder, limit, related)), query.instead)
 
 
 def _distinct(
@@ -219,7 +219,7 @@ def _are_near(one: _Version, other: _Version) -> bool:
     return words[0] == words[1] or len(own & others) > share * max(len(own), len(others))
 
 
-def _joined(passages: dict[int, Passage]) -> list[Passage]:
+def _join(passages: dict[int, Passage]) -> list[Passage]:
     """Return passages, with neighbours in a file joined at the rank of the better one."""
     ranks, last = {id_: rank for rank, id_ in enumerate(passages)}, -1
     runs = list[tuple[int, Passage]]()

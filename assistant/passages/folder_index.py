@@ -50,7 +50,7 @@ class FolderIndex:
         Words of the questions `before`, the latest first, have less weight than those of this one.
         """
         if os.path.isdir(self.folder):
-            with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
+            with suppress(sqlite3.DatabaseError), closing(index_file.open_index(self._path)) as sql:
                 return finding.find(sql, self.folder, question, before, limit)
         return finding.Hits([], {})
 
@@ -59,7 +59,7 @@ class FolderIndex:
 
         The files that were read are compared, and the times of the folders that they are in.
         """
-        with suppress(sqlite3.Error, OSError), closing(index_file.opened(self._path)) as sql:
+        with suppress(sqlite3.Error, OSError), closing(index_file.open_index(self._path)) as sql:
             query = "SELECT path, size, changed FROM file WHERE reason = ''"
             known = {path: (size, changed) for path, size, changed in sql.execute(query)}
             folders = {Path(), *chain.from_iterable(Path(path).parents for path in known)}
@@ -72,7 +72,7 @@ class FolderIndex:
     @property
     def state(self) -> IndexState:
         """What the index holds now."""
-        with suppress(sqlite3.DatabaseError), closing(index_file.opened(self._path)) as sql:
+        with suppress(sqlite3.DatabaseError), closing(index_file.open_index(self._path)) as sql:
             files, is_current = sql.execute(
                 "SELECT (SELECT count(*) FROM file WHERE reason = ''), current FROM folder"
             ).fetchone()

@@ -24,7 +24,7 @@ def index_path(folder: Path, cache: Path) -> Path:
     return cache / f"{name[:16]}.db"
 
 
-def opened(path: Path, mode: str = "ro") -> sqlite3.Connection:
+def open_index(path: Path, mode: str = "ro") -> sqlite3.Connection:
     """Open an index for reading, also while it is written, or (`rwc`) to update it.
 
     DatabaseError if it cannot be used: a link may lead to another program's database, and for a
@@ -50,7 +50,7 @@ def remove(path: Path) -> None:
 def remove_lost(cache: Path) -> None:
     """Delete the indexes of folders that are gone."""
     for path in cache.glob("*.db"):
-        with suppress(sqlite3.DatabaseError), closing(opened(path)) as sql:
+        with suppress(sqlite3.DatabaseError), closing(open_index(path)) as sql:
             if not os.path.isdir(sql.execute("SELECT path FROM folder").fetchone()[0]):
                 remove(path)
 
@@ -137,13 +137,13 @@ class IndexFile:
             "FROM file JOIN passage ON file = file.id WHERE path = ?"
         )
         for id_, language, heading, header, names, packed in do(of_file, (path,)).fetchall():
-            terms = words.terms(f"{path}\n{heading}\n{header}\n{unpacked(packed)}", language)
+            terms = words.terms(f"{path}\n{heading}\n{header}\n{unpack(packed)}", language)
             row = ("delete", id_, terms, names)
             do("INSERT INTO words (words, rowid, terms, names) VALUES (?, ?, ?, ?)", row)
             do("DELETE FROM passage WHERE id = ?", (id_,))
         do("DELETE FROM file WHERE path = ?", (path,))
 
 
-def unpacked(packed: bytes) -> str:
+def unpack(packed: bytes) -> str:
     """Return the text of a passage, which the index has in packed form."""
     return zlib.decompress(packed).decode("utf-8", "surrogatepass")

@@ -47,7 +47,7 @@ def split(
     `names` are those of the document; a line that is `header` makes all after it rows of a table.
     """
     buffered, size = list[_ScoredLine](), 0
-    for scored in _scored(_with_headers(lines, header), headed):
+    for scored in _score_lines(_with_headers(lines, header), headed):
         while buffered and size + len(scored.line.text) > MAX_LENGTH - len(buffered[0].header):
             cut, break_score, size = len(buffered), scored.break_score + 1, 0
             for index, earlier in enumerate(buffered):
@@ -74,7 +74,7 @@ def _part(section: list[_ScoredLine], names: tuple[str, ...]) -> Iterator[Passag
         yield own._replace(header=section[0].header, names=(*names, *titles))
 
 
-def _scored(lines: Iterable[tuple[TextLine, str]], headed: bool) -> Iterator[_ScoredLine]:
+def _score_lines(lines: Iterable[tuple[TextLine, str]], headed: bool) -> Iterator[_ScoredLine]:
     outline, after_blank, fenced = tuple[tuple[int, str], ...](), True, False
     for (number, text), header in lines:
         bare = text.strip()

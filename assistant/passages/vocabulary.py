@@ -85,5 +85,5 @@ def of(sql: sqlite3.Connection) -> Vocabulary:
 
 @lru_cache(2)
 def _read(path: str, count: int, last: int) -> Vocabulary:
-    with closing(index_file.opened(Path(path))) as sql:
+    with closing(index_file.open_index(Path(path))) as sql:
         return Vocabulary(sql.execute("SELECT term, word FROM vocabulary"))

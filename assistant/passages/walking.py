@@ -86,7 +86,7 @@ def walk(folders: Folders) -> Iterator[FoundFile]:
     while waiting and left >= 0:
         here, rules = waiting.pop()
         try:
-            with folders.opened(here) as descriptor, os.scandir(descriptor) as listed:
+            with folders.open(here) as descriptor, os.scandir(descriptor) as listed:
                 spec, has_long = _spec(folders, here)
                 rules = ((os.path.join(here, ""), spec), *rules)
                 if has_long:
@@ -104,7 +104,7 @@ def walk(folders: Folders) -> Iterator[FoundFile]:
                     if deeper and path == well_formed(path):
                         waiting.append((path, rules))
                     else:
-                        yield from _found(entry, path, folders.roots[0])
+                        yield from _found_file(entry, path, folders.roots[0])
                 left -= len(entries)
         except UnreadablePath as error:
             yield FoundFile(here, reason=str(error).removeprefix(f"{here} ").rstrip("."))
@@ -112,7 +112,7 @@ def walk(folders: Folders) -> Iterator[FoundFile]:
         yield FoundFile("", reason=f"holds more than {FILES:,} files; the rest is left out")
 
 
-def _found(entry: "os.DirEntry[str]", path: str, root: Path) -> Iterator[FoundFile]:
+def _found_file(entry: "os.DirEntry[str]", path: str, root: Path) -> Iterator[FoundFile]:
     if (name := well_formed(path)) != path:
         yield FoundFile(name, reason="has a name that is not UTF-8")
     elif entry.is_symlink():
@@ -134,7 +134,7 @@ def _ignored(path: str, rules: _Rules) -> bool:
 def _spec(folders: Folders, here: str) -> tuple[GitIgnoreSpec, bool]:
     """Return the patterns of a .gitignore, and whether it has one that is too long."""
     data, valid = b"", list[LinearPattern]()
-    with suppress(UnreadablePath), folders.opened(os.path.join(here, ".gitignore")) as file:
+    with suppress(UnreadablePath), folders.open(os.path.join(here, ".gitignore")) as file:
         data = os.read(file, _IGNORE_BYTES)
     lines = data.decode("utf-8-sig", "replace").splitlines()
     for line in lines:

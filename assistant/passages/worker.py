@@ -45,7 +45,7 @@ def update(folder: Path, path: Path, failed: dict[str, str]) -> None:
 
 
 def _update(folder: Path, path: Path, failed: dict[str, str]) -> None:
-    folders, index = Folders([folder]), IndexFile(index_file.opened(path, "rwc"), folder)
+    folders, index = Folders([folder]), IndexFile(index_file.open_index(path, "rwc"), folder)
     files = (file._replace(reason=failed.get(file.path, file.reason)) for file in walk(folders))
     changed, committed = sorted(index.compare(files)), time.monotonic()
     for done, file in enumerate(changed):
@@ -62,7 +62,7 @@ def _update(folder: Path, path: Path, failed: dict[str, str]) -> None:
 def _read(folders: Folders, file: FoundFile, index: IndexFile) -> None:
     kind = Path(file.path).suffix.lower()
     try:
-        with folders.opened(file.path) as descriptor:
+        with folders.open(file.path) as descriptor:
             data = file_lines.content(descriptor, kind)
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if not index.is_same(file, digest):

@@ -63,7 +63,7 @@ def _without_native_build(setup: EngineArgs | None) -> str:
     from assistant.engine.engine_choice import choose_engine  # imported late: crashes are rare
 
     with suppress(ModelError, OSError):
-        if setup and ik.compiled() and choose_engine(setup).engine == "ik":
+        if setup and ik.compiled_library() and choose_engine(setup).engine == "ik":
             ik.USED.unlink()
             return "The build of `make native` is not used any more: it may be to blame. Ask again."
     return ""

@@ -98,4 +98,4 @@ def _end(whole: EventStream, ends: Sequence[Any]) -> object:
     if isinstance(whole.job, Race):  # the other lanes have ended
         return RaceOver()
     first, *others = ends
-    return failures[0] if failures else first.joined(others)
+    return failures[0] if failures else first.join(others)

@@ -45,7 +45,7 @@ class Envelope(NamedTuple):
     last: bool = False  # whether the job has ended with this event
 
 
-def framed(message: bytes) -> bytes:
+def frame(message: bytes) -> bytes:
     """Return a message with its length before it; TooLong beyond `MAX_FRAME_BYTES`."""
     if len(message) > MAX_FRAME_BYTES:
         raise TooLong(f"{len(message):,} bytes; the limit is {MAX_FRAME_BYTES:,}")

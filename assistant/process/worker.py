@@ -56,7 +56,7 @@ def serve(
     inlet, outlet = os.fdopen(commands, "rb"), os.fdopen(events, "wb")
 
     def send(number: int, content: object = None, last: bool = False) -> None:
-        message = wire.framed(protocol.messages.encode(Envelope(number, content, last)))
+        message = wire.frame(protocol.messages.encode(Envelope(number, content, last)))
         try:
             outlet.write(message)  # whole: threads take turns
             outlet.flush()

@@ -144,7 +144,7 @@ class WorkerProcess:
     def _send(self, content: object) -> None:
         assert self._process.stdin is not None
         message = self._protocol.commands.encode(Envelope(self._number, content))
-        self._process.stdin.write(wire.framed(message))
+        self._process.stdin.write(wire.frame(message))
 
     async def _next(self) -> Envelope:
         """Wait for the worker's next message, and ask for a sign of life if that takes long.
@@ -161,19 +161,19 @@ class WorkerProcess:
             if waits == 1:
                 self._send(None)
             elif waits > CHECKS:
-                raise await self._ended(f"it gave no sign of life for {self._patience}")
+                raise await self._death(f"it gave no sign of life for {self._patience}")
         if message is None:
-            raise await self._ended(self._reason)
+            raise await self._death(self._reason)
         is_late = self._stop_by is not None and monotonic() > self._stop_by
         if is_late and not message.last and self._inbox.empty():
-            raise await self._ended(f"it did not stop within {self._patience}")
+            raise await self._death(f"it did not stop within {self._patience}")
         return message
 
     @property
     def _patience(self) -> str:
         return f"{self.patience_s:.0f} seconds, and was stopped"
 
-    async def _ended(self, reason: str) -> WorkerDied:
+    async def _death(self, reason: str) -> WorkerDied:
         if reason:
             self.kill()
         status = await self.close()

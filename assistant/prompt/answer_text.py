@@ -104,13 +104,13 @@ class AnswerText:
             if len(self._tokens[0].text) > len(self._parts) and not is_cut:
                 break
             token = self._tokens.pop(0)
-            certain += self._divided(token, self._parts[: len(token.text)])
+            certain += self._divide(token, self._parts[: len(token.text)])
             del self._parts[: len(token.text)]
         for token in certain:
             self.returned[token.part] += token.text
         return certain
 
-    def _divided(self, token: Token, parts: Sequence[Part]) -> Iterator[Token]:
+    def _divide(self, token: Token, parts: Sequence[Part]) -> Iterator[Token]:
         """Yield a token for each part of a token's text; one token if it has no text to show."""
         letters = [pair for pair in zip(parts, token.text, strict=False) if pair[0] != "marker"]
         for part, run in groupby(letters, key=itemgetter(0)):

@@ -23,7 +23,7 @@ class TooSlow(Exception):
     """A template takes longer than it may."""
 
 
-def compiled(source: str) -> tuple[jinja2.Template, frozenset[str]]:
+def compile_template(source: str) -> tuple[jinja2.Template, frozenset[str]]:
     """Return a template, and the names of the variables that it reads; it may fail with any error.
 
     Each iteration of its loops and each call of its macros checks the time.
@@ -36,7 +36,7 @@ def compiled(source: str) -> tuple[jinja2.Template, frozenset[str]]:
     return ENVIRONMENT.from_string(tree), names
 
 
-def rendered(template: jinja2.Template, variables: dict[str, object]) -> str:
+def render_template(template: jinja2.Template, variables: dict[str, object]) -> str:
     """Return the text of a template; TooSlow after `LONGEST_S`, or any error at all."""
     end_s = monotonic() + LONGEST_S
 

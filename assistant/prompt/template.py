@@ -45,7 +45,7 @@ class ChatTemplate:
             self._give_up("This model has no chat template; a built-in one is used.")
             return
         try:
-            self._own, self.variables = sandbox.compiled(source)
+            self._own, self.variables = sandbox.compile_template(source)
         # Compiling folds constants, so it runs a part of the program.
         except Exception as error:
             self._give_up(_failure(str(error)))
@@ -96,7 +96,7 @@ class ChatTemplate:
             except Exception as error:
                 reason = str(error)
                 continue
-            if all(message.content.strip() in text for message in _required(messages)):
+            if all(message.content.strip() in text for message in _required_messages(messages)):
                 self.warning = warning.format(reason=reason[:LONGEST_REASON]) or None
                 return text, ""
             reason = "it leaves out part of the conversation"
@@ -114,7 +114,7 @@ class ChatTemplate:
         known = {**self._names, **variables, "messages": turns}
         if tools:
             known["tools"] = [tool_object(tool) for tool in tools]
-        return sandbox.rendered(template, known)
+        return sandbox.render_template(template, known)
 
     def _give_up(self, why: str) -> None:
         """Use the built-in template for all conversations."""
@@ -142,7 +142,7 @@ _Variant = tuple[Sequence[Message], Variables, str]
 
 def _variants(messages: Sequence[Message], variables: Variables) -> Iterator[_Variant]:
     """Yield the variants of a conversation to try in turn, each with the warning for the user."""
-    joined = _joined(messages)
+    joined = _join_same_roles(messages)
     for known in (variables, NO_VARIABLES) if variables else (variables,):
         yield messages, known, _REFUSED if known != variables else ""
         yield _without_system(messages), known, _NO_SYSTEM
@@ -180,7 +180,7 @@ def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
     return [Message(first.role, f"{system.content}\n\n{first.content}"), *rest]
 
 
-def _joined(messages: Sequence[Message]) -> Sequence[Message]:
+def _join_same_roles(messages: Sequence[Message]) -> Sequence[Message]:
     """Join adjacent messages of the same role, for templates that require alternating roles.
 
     System messages after the first turn become the user's.
@@ -198,7 +198,7 @@ def _joined(messages: Sequence[Message]) -> Sequence[Message]:
     return joined
 
 
-def _required(messages: Sequence[Message]) -> Sequence[Message]:
+def _required_messages(messages: Sequence[Message]) -> Sequence[Message]:
     """Return the messages that a prompt must contain: system prompt, last one, tools' results."""
     system = [message for message in messages[:1] if message.role == "system"]
     question = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)

@@ -37,7 +37,7 @@ class Thinking:
         """Whether the model has marks for thoughts."""
         self.takes_effort = EFFORT in template.variables
         """Whether the template takes a reasoning effort."""
-        self._names = self._named([*self.markers.texts])
+        self._names = self._control_names([*self.markers.texts])
         self._text = TokenText(vocab.piece, self._names)
 
     def variables(self, request: Request) -> Variables:
@@ -65,8 +65,8 @@ class Thinking:
         start = len(prompt)
         if request.continues:
             start -= len(self.prefix(request.messages[-1], self.variables(request)))
-        text = TokenText(self._vocab.piece, self._names | self._named(calls))
-        return AnswerBeginning(text, self.markers, self._opened(prompt[:start]), start)
+        text = TokenText(self._vocab.piece, self._names | self._control_names(calls))
+        return AnswerBeginning(text, self.markers, self._position_after(prompt[:start]), start)
 
     def reader(self, request: Request, beginning: AnswerBeginning) -> ThoughtReader:
         """Return the reader of an answer's thoughts, with the request's budget.
@@ -80,12 +80,12 @@ class Thinking:
         closing = [] if budget is None else self.controls.tokenize(self.markers.closes)
         return ThoughtReader(beginning, closing, budget)
 
-    def _named(self, marks: Sequence[str]) -> dict[int, str]:
+    def _control_names(self, marks: Sequence[str]) -> dict[int, str]:
         """Return the names of the control tokens that occur in marks, by their ids."""
         controls = self._vocab.controls.items()
         return {token: name for name, token in controls if any(name in mark for mark in marks)}
 
-    def _opened(self, prompt: Sequence[int]) -> PartPosition:
+    def _position_after(self, prompt: Sequence[int]) -> PartPosition:
         """Return the position after a prompt, which may have opened a thought."""
         end = self._text.of(prompt[-_TAIL:]).rstrip()
         if not self.thinks:

@@ -206,7 +206,7 @@ class ThoughtReader:
         before = self.state(context).answer
         return None if before is None else self._start + before
 
-    def forced(self, context: Sequence[int]) -> int | None:
+    def forced_token(self, context: Sequence[int]) -> int | None:
         """Return the token that must follow a context; None where the model is free.
 
         Within a thought whose budget is spent this is the next token of the closing marker. If the

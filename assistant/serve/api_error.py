@@ -25,10 +25,10 @@ class ApiError(Exception):
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(shortened(message, LONGEST_MESSAGE))
+        super().__init__(shorten(message, LONGEST_MESSAGE))
         self.status = status
         self.code = code
-        self.param = param and shortened(param)
+        self.param = param and shorten(param)
         self.headers = dict(headers or {})
 
     @property
@@ -38,7 +38,7 @@ class ApiError(Exception):
         error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
 
-    def renamed(self, names: Mapping[str, str]) -> "ApiError":
+    def with_other_names(self, names: Mapping[str, str]) -> "ApiError":
         """Return the error of a field, or of a part of it, under the field's other name, if any."""
         param = self.param or ""
         if (other := names.get(re.split(r"\W", param)[0])) is None:
@@ -48,7 +48,7 @@ class ApiError(Exception):
         )
 
 
-def shortened(text: str, limit: int = LONGEST_NAME) -> str:
+def shorten(text: str, limit: int = LONGEST_NAME) -> str:
     """Return a text with its middle cut out if it has more than `limit` characters."""
     half = (limit - 1) // 2
     return text if len(text) <= limit else f"{text[:half]}…{text[-half:]}"

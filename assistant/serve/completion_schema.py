@@ -9,7 +9,7 @@ import msgspec
 from assistant.request import Constraint, Mode, Request
 from assistant.serve import conversation_schema as chat
 from assistant.serve import dialect
-from assistant.serve.api_error import ApiError, refuse, shortened
+from assistant.serve.api_error import ApiError, refuse, shorten
 from assistant.serve.dialect import Fields, Notices
 from assistant.streamed_text import without_lone_surrogates
 from models.errors import UsageError
@@ -161,23 +161,23 @@ def parse(
         notices.add("Half a character (a lone surrogate) is read as U+FFFD", None, "invalid_json")
     adapted = adapt(fields, notices, defaults)
     try:
-        return _parsed(adapted, served, notices)
+        return _parse(adapted, served, notices)
     except ApiError as error:
-        raise error.renamed(adapted.names) from error
+        raise error.with_other_names(adapted.names) from error
 
 
-def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionRequest:
-    fields = dialect.adapted(adapted.fields, notices)
+def _parse(adapted: Adapted, served: str, notices: Notices) -> CompletionRequest:
+    fields = dialect.adapt_fields(adapted.fields, notices)
     for name in _UNSUPPORTED.keys() & fields.keys():
         if fields[name] not in _UNSUPPORTED[name]:
             why = f"{name} is not supported; {_INSTEAD.get(name, 'leave it out')}."
             raise ApiError(400, why, "unsupported_parameter", name)
-    wanted = converted(fields, _CompletionBody, notices)
+    wanted = convert_fields(fields, _CompletionBody, notices)
     dialect.note_unknown({**fields, **dict.fromkeys(_UNSUPPORTED)}, wanted, notices)
     if adapted.needs_model and not wanted.model and notices.strict:
         refuse("The model is missing; strict_api refuses that.", "model")
     if wanted.model and wanted.model != served:
-        why = f"The model asked for is {shortened(wanted.model)}; {served} answers"
+        why = f"The model asked for is {shorten(wanted.model)}; {served} answers"
         notices.add(why, "model", "model_not_found", 404)
     try:
         request = _request(wanted, adapted.defaults, notices)
@@ -191,7 +191,7 @@ def _parsed(adapted: Adapted, served: str, notices: Notices) -> CompletionReques
     return CompletionRequest(served, request, streams, wants_usage, names_call, *read)
 
 
-def converted(fields: Fields, kind: type[T], notices: Notices) -> T:
+def convert_fields(fields: Fields, kind: type[T], notices: Notices) -> T:
     """Return those fields of a body that a struct has; ApiError if a type or value is wrong."""
     try:  # 5.0 and "5" are whole numbers, unless it is read strictly
         return msgspec.convert(fields, kind, strict=notices.strict)
@@ -202,7 +202,7 @@ def converted(fields: Fields, kind: type[T], notices: Notices) -> T:
 
 def _request(wanted: _CompletionBody, defaults: Request, notices: Notices) -> Request:
     sampling = {name: getattr(wanted, name, None) for name in defaults.sampling.RANGES}
-    tools, choice = chat.offered(wanted.tools or [], wanted.tool_choice)
+    tools, choice = chat.offer(wanted.tools or [], wanted.tool_choice)
     several = wanted.parallel_tool_calls is not False
     given = {
         **msgspec.structs.asdict(wanted.specchat or _Speculation()),

@@ -146,24 +146,24 @@ Tools = Annotated[list[Function], msgspec.Meta(max_length=MOST_TOOLS)]
 Choice = ToolChoice | Function
 
 
-def offered(tools: list[Function], choice: Choice | None) -> tuple[tuple[Tool, ...], ToolChoice]:
+def offer(tools: list[Function], choice: Choice | None) -> tuple[tuple[Tool, ...], ToolChoice]:
     """Return the tools that the model may call, and whether it has to call one.
 
     ApiError if a tool is invalid, or the choice names one that is not there.
     """
-    offered_tools = tuple(_tool(tool.function, i) for i, tool in enumerate(tools))
-    names = [tool.name for tool in offered_tools]
-    size = sum(len(tool.description) + len(tool.parameters) for tool in offered_tools)
+    offer = tuple(_tool(tool.function, i) for i, tool in enumerate(tools))
+    names = [tool.name for tool in offer]
+    size = sum(len(tool.description) + len(tool.parameters) for tool in offer)
     if size > LONGEST_TOOLS:
         refuse(f"The tools have {size:,} characters; the limit is {LONGEST_TOOLS:,}.", "tools")
-    if not offered_tools and choice not in (None, "none", "auto"):
+    if not offer and choice not in (None, "none", "auto"):
         refuse("tool_choice asks for a call, but there are no tools.", "tool_choice")
     if not isinstance(choice, Function):
-        return offered_tools, choice or "auto"
+        return offer, choice or "auto"
     wanted = choice.function.name
     if wanted not in names:
         refuse(f"tool_choice names {wanted}, which is none of the tools.", "tool_choice")
-    return (offered_tools[names.index(wanted)],), "required"
+    return (offer[names.index(wanted)],), "required"
 
 
 def _tool(function: _OfferedFunction, index: int) -> Tool:

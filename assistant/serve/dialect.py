@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from assistant.serve.api_error import ApiError, shortened
+from assistant.serve.api_error import ApiError, shorten
 
 Fields = dict[str, Any]
 MOST_NOTICES = 20  # on one request
@@ -46,7 +46,7 @@ def without_nulls(fields: Fields) -> Fields:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def adapted(fields: Fields, notices: Notices) -> Fields:
+def adapt_fields(fields: Fields, notices: Notices) -> Fields:
     """Return the fields of a body as the schema has them: by their usual names and values."""
     fields = without_nulls(fields)
     if isinstance(fields.get("options"), dict):  # as ollama has them
@@ -94,7 +94,7 @@ _SPECIAL_NUMBERS: tuple[tuple[str, Callable[[float], bool], float | None, str], 
 def note_unknown(raw: object, parsed: object, notices: Notices) -> None:
     """Add a notice for each field of a body that the struct made of it does not have."""
     for path in _unknown(raw, parsed, ""):
-        name = shortened(re.sub(r"\[\d+\]", "[]", path))
+        name = shorten(re.sub(r"\[\d+\]", "[]", path))
         notices.add(f"There is no parameter {name}, so it has no effect", path, "unknown_parameter")
 
 

@@ -101,7 +101,7 @@ class Endpoint:
         scope["state"]["exchange"] = exchange
         try:
             api_error = self._guard.check(Headers(scope=scope), scope["method"])
-            app: ASGIApp = self._app if api_error is None else _refused(api_error, exchange)
+            app: ASGIApp = self._app if api_error is None else _as_json(api_error, exchange)
             if api_error is None or api_error.status == 401:  # pages that may ask may read it
                 app = CORSMiddleware(
                     app, [*self._guard.origins], ("GET", "POST"), ("*",),
@@ -112,7 +112,7 @@ class Endpoint:
             if exchange.status:  # a part of its answer is sent
                 exchange.status, exchange.remark = 499, "stopped"
                 raise
-            await _refused(from_failure(STOPPING), exchange)(scope, exchange.receive, exchange.send)
+            await _as_json(from_failure(STOPPING), exchange)(scope, exchange.receive, exchange.send)
         except Exception:  # Starlette has sent it to the client; or the client stopped reading
             pass
         finally:
@@ -157,7 +157,7 @@ class Endpoint:
             return _json(await exchange.while_connected(as_object(events, reply, exchange)))
         chunks = as_stream(events, reply, exchange)
         first = await exchange.while_connected(anext(chunks))  # an error now has its own status
-        headers, whole_stream = {"cache-control": "no-store"}, _prepended(first, chunks)
+        headers, whole_stream = {"cache-control": "no-store"}, _prepend(first, chunks)
         return StreamingResponse(whole_stream, headers=headers, media_type="text/event-stream")
 
     async def _events(
@@ -173,7 +173,7 @@ class Endpoint:
         if before := len(self._jobs) - 1:
             yield Waiting(before)
         began, limit_s = None, chat_request.limits.seconds
-        async for event in self._paced(exchange, job):
+        async for event in self._pace(exchange, job):
             if isinstance(event, Failed):
                 raise from_failure(event)
             if isinstance(event, Warned):
@@ -205,7 +205,7 @@ class Endpoint:
         """Prefill a request that may come, until another job begins."""
         self._prefilling = asyncio.create_task(_drain(self._service.do(Prefill(request))))
 
-    async def _paced(self, exchange: Exchange, job: EventStream) -> AsyncIterator[Event | Waiting]:
+    async def _pace(self, exchange: Exchange, job: EventStream) -> AsyncIterator[Event | Waiting]:
         """Yield the events of a job, and that it waits whenever there is none for a while."""
         while True:
             try:
@@ -248,10 +248,10 @@ async def _drain(events: EventStream) -> None:
 async def _refuse(http: HttpRequest, error: Exception) -> Response:
     if http.method == "OPTIONS" and getattr(error, "status_code", 0) == 405:
         return Response(status_code=204, headers=getattr(error, "headers", None))
-    return _refused(api_error_of(error), http.state.exchange)
+    return _as_json(api_error_of(error), http.state.exchange)
 
 
-def _refused(api_error: ApiError, exchange: Exchange) -> Response:
+def _as_json(api_error: ApiError, exchange: Exchange) -> Response:
     exchange.remark = exchange.remark or str(api_error)
     return _json(api_error.body, api_error.status, **api_error.headers)
 
@@ -270,7 +270,7 @@ def _json(value: Object, status: int = 200, **headers: str) -> Response:
     return Response(msgspec.json.encode(value), status, {**JSON, **headers})
 
 
-async def _prepended(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _prepend(first: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     yield first
     async for chunk in chunks:
         yield chunk

@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from assistant.events import Decoded, Event, Finished, Loading, Prefilled, Prepared
 from assistant.serve import connection
-from assistant.serve.api_error import ApiError, api_error_of, shortened
+from assistant.serve.api_error import ApiError, api_error_of, shorten
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object
 
 MAX_BODY_BYTES = 8_388_608
@@ -37,7 +37,7 @@ class Exchange:
         headers = Headers(raw=scope.get("headers", []))
         names = (headers.get(name) for name in ("user-agent", "authorization", "x-session-id"))
         self.client = (scope.get("client") or ("",))[0], *names  # as far as headers name it
-        self.method, self.path = shortened(scope["method"]), shortened(scope["path"])
+        self.method, self.path = shorten(scope["method"]), shorten(scope["path"])
         self.seconds = 0.0
         self.status = 0
         self.answer = AnswerDeltas()
@@ -65,7 +65,7 @@ class Exchange:
     async def while_connected(self, answering: Awaitable[T]) -> T:
         """Wait for an answer; cancel it and raise ClientDisconnect when the client disconnects."""
         task = asyncio.ensure_future(answering)
-        leaving = asyncio.ensure_future(self._disconnected())
+        leaving = asyncio.ensure_future(self._wait_for_disconnect())
         try:
             await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
@@ -76,7 +76,7 @@ class Exchange:
             await asyncio.gather(task, leaving, return_exceptions=True)
         return task.result()
 
-    async def _disconnected(self) -> None:
+    async def _wait_for_disconnect(self) -> None:
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
@@ -144,7 +144,7 @@ def _sse(event: Event | Waiting, reply: Completion, answer: AnswerDeltas) -> Ite
         case Waiting(before):
             yield _comment(f"waiting, {before} before you" if before else "waiting")
         case Loading(name=name):
-            yield _comment(f"loading {shortened(name)}")
+            yield _comment(f"loading {shorten(name)}")
         case Prefilled(role="target", done=done, total=total):
             yield _comment(f"reading {done:,} of {total:,}")
         case Prepared():

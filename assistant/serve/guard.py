@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assistant.serve.api_error import ApiError, shortened
+from assistant.serve.api_error import ApiError, shorten
 from models.machine import is_local
 
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?"
@@ -35,7 +35,7 @@ class Guard:
         is_named = origin in self.origins
         is_local_page = origin is not None and _is_local_name(_ORIGIN, origin)
         if not is_named and (is_preflight or (origin is not None and not is_local_page)):
-            why = f"The page {shortened(origin or '')} may not ask; allow_origins may name it."
+            why = f"The page {shorten(origin or '')} may not ask; allow_origins may name it."
             return ApiError(403, why, "foreign_origin", headers=_CLOSE)
         if is_preflight:  # browsers send it without a token
             return None

@@ -8,9 +8,9 @@ import msgspec
 
 from assistant.events import Finished, Token
 from assistant.request import Request
-from assistant.serve.api_error import ApiError, refuse, shortened
+from assistant.serve.api_error import ApiError, refuse, shorten
 from assistant.serve.completion_objects import REASONS, AnswerDeltas, Completion, Object, extras
-from assistant.serve.completion_schema import Adapted, CompletionRequest, converted
+from assistant.serve.completion_schema import Adapted, CompletionRequest, convert_fields
 from assistant.serve.dialect import Fields, Notices
 
 _STATEFUL = ("previous_response_id", "conversation", "prompt", "background")
@@ -39,25 +39,25 @@ def from_response(fields: Fields, notices: Notices, defaults: Request) -> Adapte
     for name in _STATEFUL:
         if fields.pop(name, None):
             refuse(f"Nothing is stored here; send all of the input instead of {name}.", name)
-    body = converted(fields, _Body, notices)
+    body = convert_fields(fields, _Body, notices)
     text, reasoning, tools = body.text or {}, body.reasoning or {}, body.tools or []
     for kind in {str(tool.get("type")) for tool in tools} - {"function"}:
-        notices.add(f"Tools of the type {shortened(kind)} are not offered to the model", "tools")
+        notices.add(f"Tools of the type {shorten(kind)} are not offered to the model", "tools")
     others, own = text | reasoning | fields, {*_Body.__struct_fields__, "format", "effort"}
     chat = {
         **{name: value for name, value in others.items() if name not in own},
         "messages": _messages(body, notices),
         "max_tokens": body.max_output_tokens,
         "reasoning_effort": reasoning.get("effort"),
-        "response_format": _nested(text.get("format"), "json_schema"),
-        "tools": [_nested(tool, "function") for tool in tools if tool.get("type") == "function"],
-        "tool_choice": _nested(body.tool_choice, "function"),
+        "response_format": _nest(text.get("format"), "json_schema"),
+        "tools": [_nest(tool, "function") for tool in tools if tool.get("type") == "function"],
+        "tool_choice": _nest(body.tool_choice, "function"),
         "logprobs": "message.output_text.logprobs" in (body.include or ()),
     }
     return Adapted(chat, defaults, names=_NAMES)
 
 
-def _nested(given: str | Fields | None, name: str) -> object:
+def _nest(given: str | Fields | None, name: str) -> object:
     """Return an object as chat completions have it: all but its type in one of their own."""
     if not isinstance(given, dict):
         return given
@@ -94,7 +94,7 @@ def _message(item: Fields, notices: Notices) -> Fields:
         case "item_reference":
             refuse("Nothing is stored here; send the item instead of an item_reference.", "input")
         case kind if kind != "reasoning":
-            notices.add(f"Items of the type {shortened(str(kind))} are not read", "input")
+            notices.add(f"Items of the type {shorten(str(kind))} are not read", "input")
     return {}
 
 

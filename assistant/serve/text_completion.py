@@ -13,7 +13,7 @@ from assistant.events import Finished, Stop, Token, TokenLogprob
 from assistant.request import Infill, Request
 from assistant.serve.api_error import refuse
 from assistant.serve.completion_objects import AnswerDeltas, Completion, Object, extras
-from assistant.serve.completion_schema import Adapted, Limits, converted
+from assistant.serve.completion_schema import Adapted, Limits, convert_fields
 from assistant.serve.dialect import Fields, Notices
 from models.native.vocab import GAP_MARKS
 
@@ -53,7 +53,7 @@ def from_text(fields: Fields, notices: Notices, defaults: Request, native: bool 
     What fills a gap is the likeliest text unless the client sets a temperature. A `native` body is
     one of llama.cpp's server.
     """
-    body = converted(fields, _Body, notices)
+    body = convert_fields(fields, _Body, notices)
     own = {*_Body.__struct_fields__}
     own = own | _IN_LLAMA_CPP if native else own - {"response_fields"}
     others = {name: value for name, value in fields.items() if name not in own}

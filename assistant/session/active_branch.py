@@ -110,7 +110,7 @@ class ActiveBranch:
         """Add and show a question, which creates a conversation if it is the first."""
         self._system = system = self.system
         if self.conversation is None:
-            self.conversation = self._saved(lambda store: store.create(system=system), None)
+            self.conversation = self._try_to_save(lambda store: store.create(system=system), None)
         record = self._append(self.question(text, attachments))
         self._emit(Added(record))
         return record
@@ -130,7 +130,7 @@ class ActiveBranch:
     def _append(self, record: StoredMessage) -> StoredMessage:
         number, conversation = next(self._numbers), self.conversation or 0
         unsaved = replace(record, id=number, siblings=(number,))
-        numbered = self._saved(lambda store: store.append(conversation, record), unsaved)
+        numbered = self._try_to_save(lambda store: store.append(conversation, record), unsaved)
         self.records = (*self.records, numbered)
         return numbered
 
@@ -142,7 +142,7 @@ class ActiveBranch:
     def update(self, changed: StoredMessage, trace: Trace = ()) -> StoredMessage:
         """Save a message as it is now, at its end or when it continues; return it as stored."""
         self._traces[changed.id] = trace
-        record = self._saved(lambda store: store.update(changed, trace), changed)
+        record = self._try_to_save(lambda store: store.update(changed, trace), changed)
         self.records = tuple(record if shown.id == record.id else shown for shown in self.records)
         return record
 
@@ -151,12 +151,12 @@ class ActiveBranch:
 
         A conversation that is empty then is deleted.
         """
-        self._saved(lambda store: store.drop(record.id), None)
+        self._try_to_save(lambda store: store.drop(record.id), None)
         if self.shows(record):
             self.records = tuple(shown for shown in self.records if shown.id != record.id)
             self._emit(Removed(record))
             if not self.records:
-                self._saved(self._delete_if_empty, None)
+                self._try_to_save(self._delete_if_empty, None)
 
     def _delete_if_empty(self, store: "Store") -> None:
         number = self.conversation
@@ -164,7 +164,7 @@ class ActiveBranch:
             store.delete(number)
             self.conversation = None
 
-    def _saved(self, save: "Callable[[Store], Result]", otherwise: Result) -> Result:
+    def _try_to_save(self, save: "Callable[[Store], Result]", otherwise: Result) -> Result:
         if self.writes and self.store is not None:
             try:
                 return save(self.store)

@@ -13,7 +13,7 @@ from assistant.store.values import Attachment
 from assistant.streamed_text import decode
 from models import child_process
 from models.errors import UsageError, well_formed
-from models.files.places import expanded
+from models.files.places import expand_user
 
 DOCUMENTS = (".pdf", ".docx", ".eml")
 """The kinds of files whose text is extracted, and cannot be edited."""
@@ -36,17 +36,17 @@ def read(path: Path, name: str | None = None, *, pipes: bool = False) -> Attachm
     if name.endswith("/") and os.path.isdir(path):
         return Attachment(name, "")
     if path.suffix.lower() in DOCUMENTS:  # their bytes may happen to be text
-        return Attachment(name, _extracted(path, name))
+        return Attachment(name, _extract(path, name))
     return Attachment(name, text_of(contents(path, name, pipes=pipes), name))
 
 
 def attachment_of(name: str, *, pipes: bool = False) -> Attachment:
     """Return the text of a file, or a folder to be searched, by its name; as `read` does."""
-    path = expanded(name)
+    path = expand_user(name)
     return read(path, f"{name.rstrip('/')}/" if os.path.isdir(path) else name, pipes=pipes)
 
 
-def pasted(text: str, others: Iterable[Attachment]) -> Attachment:
+def pasted_text(text: str, others: Iterable[Attachment]) -> Attachment:
     """Return a text that was pasted, by a name that no other has; UsageError if it is too long."""
     if len(text) > LIMIT:
         what = f"The paste has {len(text):,} characters; {LIMIT:,} fit."
@@ -56,7 +56,7 @@ def pasted(text: str, others: Iterable[Attachment]) -> Attachment:
     return Attachment(next(name for name in (PASTED, *numbered) if name not in names), text)
 
 
-def _extracted(path: Path, name: str) -> str:
+def _extract(path: Path, name: str) -> str:
     """Return the text of a document, which another process extracts: its reader is native code."""
     try:
         text, error = child_process.run("assistant.passages.worker", path.absolute())

@@ -17,7 +17,7 @@ CODE = re.compile(r"(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTALL)
 CITED = re.compile(r"(?<!\w)\[(?P<numbers>\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
 
 
-def cited(answer: str) -> list[int]:
+def cited_numbers(answer: str) -> list[int]:
     """Return the numbers that an answer cites, in that order."""
     groups = (few.split(",") for few in CITED.findall(CODE.sub("", answer)))
     return [*dict.fromkeys(int(number) for few in groups for number in few)]
@@ -35,7 +35,7 @@ def question_passages(path: Iterable[StoredMessage]) -> dict[int, Attachment]:
         elif record.role == "assistant" and questions:
             break
     numbers = {attachment.number for record in questions for attachment in record.attachments}
-    numbers.update(number for record in questions for number in cited(record.content))
+    numbers.update(number for record in questions for number in cited_numbers(record.content))
     passages = passages_of(records)
     return {number: passages[number] for number in passages if number in numbers}
 
@@ -45,7 +45,7 @@ def sources(answer: str, passages: Mapping[int, Attachment]) -> tuple[Attachment
 
     Small models quote more often than they cite.
     """
-    used = [passages[number] for number in cited(answer) if number in passages]
+    used = [passages[number] for number in cited_numbers(answer) if number in passages]
     runs = _runs(answer)
     used = used or [passage for passage in passages.values() if runs & _runs(passage.text)]
     return tuple(replace(passage, text="") for passage in used)

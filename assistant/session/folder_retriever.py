@@ -18,7 +18,7 @@ from assistant.session.events import Changed, Emit, Preparing
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError
-from models.files.places import cache_dir, expanded
+from models.files.places import cache_dir, expand_user
 
 if TYPE_CHECKING:  # most conversations are about no folder
     from assistant.events import ModelInfo
@@ -51,7 +51,7 @@ class FolderRetriever:
     def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
         """Return the folders that a question with these attachments is about."""
         attached = (file.name for file in attachments if file.is_folder and not file.text)
-        return tuple(dict.fromkeys([*map(shown, self._settings().about), *attached]))
+        return tuple(dict.fromkeys([*map(display_name, self._settings().about), *attached]))
 
     def claim_stale(
         self, attachments: Iterable[Attachment], asked: bool = False
@@ -77,7 +77,7 @@ class FolderRetriever:
                 if is_fresh and not await asyncio.to_thread(_index(name).is_stale, last):
                     continue
                 self._started[name] = now
-                folder = expanded(name).absolute()
+                folder = expand_user(name).absolute()
                 async for done, of, _ in update(folder, cache_dir() / "passages"):
                     text = f"reading {name}: {done:,} of {of:,} files"
                     self._progress = Preparing(text, done / max(of, 1))
@@ -170,7 +170,7 @@ class FolderRetriever:
         """Return what the user has to know about a search before the answer."""
         names, notes, nothing = self.names(attachments), [], "Nothing"
         for name in names:
-            if not os.path.isdir(expanded(name).absolute()):
+            if not os.path.isdir(expand_user(name).absolute()):
                 notes.append(f"{name} is missing, or is not a folder.")
             elif not _index(name).state.is_current:
                 notes.append(f"{name} could not be read to its end.")
@@ -189,7 +189,7 @@ class FolderRetriever:
 
 
 def _attachment(name: str, passage: "Passage") -> Attachment:
-    folder = expanded(name).absolute()
+    folder = expand_user(name).absolute()
     is_within = passage.path.is_relative_to(folder)
     path = f"{name}{passage.path.relative_to(folder)}" if is_within else name[:-1]
     return Attachment(path, passage.text, 0, passage.first, passage.last, passage.note)
@@ -206,10 +206,10 @@ def _summary(name: str) -> str:
 def _index(name: str) -> "FolderIndex":
     from assistant.passages.folder_index import FolderIndex
 
-    return FolderIndex(expanded(name).absolute(), cache_dir() / "passages")
+    return FolderIndex(expand_user(name).absolute(), cache_dir() / "passages")
 
 
-def shown(folder: Path) -> str:
+def display_name(folder: Path) -> str:
     """Return the name of a folder, which ends in a slash; the user's own is `~/`."""
     home = Path.home()
     name = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)

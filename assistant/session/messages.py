@@ -102,7 +102,7 @@ def messages_of(
         is_user = record.role == "user"
         content = record.content
         if is_user:
-            content = joined(content, record.attachments, repeated.get(record.id, ()))
+            content = join_message(content, record.attachments, repeated.get(record.id, ()))
         if is_user and messages and messages[-1].role == "user":
             # A question that was never answered; many templates want the roles to alternate.
             content = f"{messages.pop().content}\n\n{content}"
@@ -178,7 +178,7 @@ def _most_tokens(text: str) -> int:
     return len(_PIECES.findall(text)) + (len(text.encode("utf-8", "replace")) - len(text)) // 2
 
 
-def joined(
+def join_message(
     text: str, attachments: Iterable[Attachment], repeated: Collection[Attachment] = ()
 ) -> str:
     """Return the message that the model reads: each attached text in fences, then the words.
@@ -188,11 +188,11 @@ def joined(
     """
     files = [attachment for attachment in attachments if not attachment.is_folder]
     citing = CITING if any(file.number for file in files) else ""
-    texts = (_UNCHANGED.format(f.title) if f in repeated else _fenced(f) for f in files)
+    texts = (_UNCHANGED.format(f.title) if f in repeated else _fence(f) for f in files)
     return "\n\n".join(part for part in (*texts, citing, text) if part.strip())
 
 
-def _fenced(attachment: Attachment) -> str:
+def _fence(attachment: Attachment) -> str:
     if attachment.number and not attachment.text:
         return f"{attachment.title}: see above."
     fence = fence_of(attachment.text)

@@ -46,7 +46,7 @@ class RequestBuilder:
     def race(self, text: str, attachments: Sequence[Attachment] = ()) -> Request | None:
         """Return the request of a race: `text` after the path, or else the last question."""
         path = self._branch.records
-        if messages.joined(text, attachments):
+        if messages.join_message(text, attachments):
             path = (*path, self._branch.question(text, attachments))
         while path and path[-1].role != "user":
             path = path[:-1]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from assistant.session.citing import CITED, CODE, cited, question_passages
+from assistant.session.citing import CITED, CODE, cited_numbers, question_passages
 from assistant.session.messages import passages_of
 from assistant.store.values import StoredMessage
 
@@ -59,7 +59,7 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     unfound = f"Nothing was found in {names} for this; answered without it." if is_unfound else ""
     if not is_text or not passages_of(before):
         return Support(unfound=unfound)
-    passages, numbers = question_passages(before), cited(answer.content)
+    passages, numbers = question_passages(before), cited_numbers(answer.content)
     wrong = tuple(number for number in numbers if number not in passages)
     lines = [f"[{number}] is not a passage of this question." for number in wrong]
     if not passages:
@@ -70,7 +70,7 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     whole = (attachment for attachment in attached if not attachment.number)
     texts = [f"{passage.title}\n{passage.text}" for passage in (*passages.values(), *whole)]
     given = (record.content for record in before if record.role != "assistant")
-    missing = unsupported(answer.content, [*texts, *given])
+    missing = find_unsupported(answer.content, [*texts, *given])
     listed = ", ".join(missing[:MOST_MISSING]) + " …" * (len(missing) > MOST_MISSING)
     lines += [f"Not in the passages: {listed}."] * bool(missing)
     return Support(wrong, tuple(lines))
@@ -92,7 +92,7 @@ def struck(answer: str, wrong: Iterable[int]) -> str:
     return answer
 
 
-def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
+def find_unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     """Return the numbers and the names of an answer that stand in none of the texts.
 
     Only numbers in digits are checked, without citations and those of list items. Names are
@@ -105,7 +105,7 @@ def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     known = "\n".join(texts).casefold()
     words = {*re.findall(r"\w+", known)}
     numbers = _known_numbers(known, words)
-    answer = _ungrouped(answer)
+    answer = _ungroup(answer)
     counts = [match for match in _NUMBER.finditer(answer) if _is_new(match[1], numbers)]
     answer = _NUMBER.sub(lambda match: " " * len(match[0]), answer)  # a unit is no name
     names = [name for name in _names(answer) if not _is_known(name[0], known, words, numbers)]
@@ -113,12 +113,12 @@ def unsupported(answer: str, texts: Iterable[str]) -> list[str]:
     return [*dict.fromkeys(match[0].strip() for match in missing)]
 
 
-def _ungrouped(text: str) -> str:
+def _ungroup(text: str) -> str:
     return _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
 
 
 def _known_numbers(text: str, words: Iterable[str]) -> set[str]:
-    written = re.findall(r"\d+(?:[.,:/-]\d+)*", f"{text}\n{_ungrouped(text)}")
+    written = re.findall(r"\d+(?:[.,:/-]\d+)*", f"{text}\n{_ungroup(text)}")
     parts = (part for number in written for part in re.split(r"\D", number))
     whole = (value for number in written for value in _values(number))
     spelled = (_DIGITS[word] for word in words if word in _DIGITS)

@@ -139,7 +139,7 @@ class ToolLoop:
         question = next((record.id for record in records if record.role == "user"), None)
         read = question, tool.fingerprint, call.name, call.arguments
         was_allowed = tool.read_only and read in self._allowed_reads
-        approved = self.tools.approved(tool, conversation) or was_allowed
+        approved = self.tools.approval(tool, conversation) or was_allowed
         if not (self.may_auto_run and approved):
             self.pending = events.ApprovalRequested(call, tool, urgent=self.may_auto_run)
             self._decision = asyncio.get_running_loop().create_future()

@@ -225,7 +225,7 @@ def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings | None
     values: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
     for key in values.keys() & {"command", "cwd"}:
         values[key] = os.path.expanduser(os.path.expandvars(values[key]))
-    filled = {key: _filled(check, (*at, "headers", key), text) for key, text in headers.items()}
+    filled = {key: _fill(check, (*at, "headers", key), text) for key, text in headers.items()}
     if check.errors[before:]:
         return None
     try:
@@ -243,7 +243,7 @@ def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
     return {key: value for key, value in table.items() if isinstance(value, str)}
 
 
-def _filled(check: ConfigCheck, at: TablePath, text: str) -> str:
+def _fill(check: ConfigCheck, at: TablePath, text: str) -> str:
     """Return a text in which each ${NAME} is replaced by that environment variable."""
 
     def value(match: re.Match[str]) -> str:

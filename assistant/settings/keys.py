@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assistant.request import Range
-from models.files.places import expanded
+from models.files.places import expand_user
 
 Value = str | int | float | bool | tuple[str, ...]
 """A plain value, as TOML has it. Words such as `auto` stand for themselves."""
@@ -145,7 +145,7 @@ class Key:
         return None if value == self.word else value
 
 
-def shown(value: Value) -> str:
+def display(value: Value) -> str:
     """Return a value as it is typed and shown."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -161,4 +161,4 @@ def _separator(text: str) -> str:
 
 def expand_path(folder: str) -> Path:
     """Return the folder that a text means."""
-    return expanded(os.path.expandvars(folder))
+    return expand_user(os.path.expandvars(folder))

@@ -28,7 +28,7 @@ _LEAF_IS_HIDDEN = """SELECT 1 FROM conversation c JOIN message m ON m.id = leaf
 
 def whole(sql: sqlite3.Connection, conversation: int) -> FullConversation:
     """Return a conversation with all of its branches."""
-    row = messages.required(sql, _ROW, "conversation", conversation)
+    row = messages.required_row(sql, _ROW, "conversation", conversation)
     all_, traces = messages.tree(sql, conversation), dict[int, Trace]()
     for message in all_:
         with suppress(StorageError):  # a damaged trace is left out; its text is not

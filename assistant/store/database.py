@@ -151,11 +151,11 @@ class Database:
 
     def read(self, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run queries in one read transaction, and return what `do` returns."""
-        return self._transacted("BEGIN", do)
+        return self._transact("BEGIN", do)
 
     def write(self, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Run changes in one transaction; they are on disk when this returns."""
-        return self._transacted("BEGIN IMMEDIATE", do)
+        return self._transact("BEGIN IMMEDIATE", do)
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
@@ -168,7 +168,7 @@ class Database:
         with self._lock:
             self._sql.close()
 
-    def _transacted(self, statement: str, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
+    def _transact(self, statement: str, do: Callable[[sqlite3.Connection], _Result]) -> _Result:
         with self.connection() as sql:
             try:
                 with transaction(sql, statement):

@@ -162,7 +162,7 @@ def markdown(whole: FullConversation) -> str:
         "date": datetime.fromtimestamp(whole.created, UTC).isoformat(timespec="seconds"),
         "model": ", ".join(models),
     }
-    parts = ["\n".join(["---", *(f"{name}: {_quoted(front[name])}" for name in front), "---"])]
+    parts = ["\n".join(["---", *(f"{name}: {_quote(front[name])}" for name in front), "---"])]
     if whole.system:
         parts += ["## System", _with_closed_fence(whole.system)]
     parts += [part for message in path for part in _message_parts(message, check(message, path))]
@@ -178,7 +178,7 @@ def _branch(whole: FullConversation) -> list[StoredMessage]:
     return path[::-1]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     # Apart from these characters, a JSON string is a YAML string.
     quoted = json.dumps(text, ensure_ascii=False)
     return _UNSAFE_IN_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)

@@ -105,13 +105,13 @@ _ANCESTORS = """WITH RECURSIVE up (id, parent, depth) AS (
 
 def record(sql: sqlite3.Connection, message: int) -> StoredMessage:
     """Return a message."""
-    return _records(sql, [required(sql, f"{_SELECT} WHERE id = ?", "message", message)])[0]
+    return _records(sql, [required_row(sql, f"{_SELECT} WHERE id = ?", "message", message)])[0]
 
 
 def path(sql: sqlite3.Connection, conversation: int) -> tuple[StoredMessage, ...]:
     """Return the messages from the root of a conversation to its leaf."""
     query = "SELECT leaf FROM conversation WHERE id = ?"
-    return path_to(sql, required(sql, query, "conversation", conversation)["leaf"])
+    return path_to(sql, required_row(sql, query, "conversation", conversation)["leaf"])
 
 
 def path_to(sql: sqlite3.Connection, message: int) -> tuple[StoredMessage, ...]:
@@ -129,10 +129,10 @@ def tree(sql: sqlite3.Connection, conversation: int) -> tuple[StoredMessage, ...
 def conversation_of(sql: sqlite3.Connection, message: int) -> int:
     """Return the id of the conversation that a message belongs to."""
     query = "SELECT conversation FROM message WHERE id = ?"
-    return int(required(sql, query, "message", message)["conversation"])
+    return int(required_row(sql, query, "message", message)["conversation"])
 
 
-def required(sql: sqlite3.Connection, query: str, what: str, id_: int) -> sqlite3.Row:
+def required_row(sql: sqlite3.Connection, query: str, what: str, id_: int) -> sqlite3.Row:
     """Return the row of a conversation or message; StorageError if there is none."""
     row: sqlite3.Row | None = sql.execute(query, (id_,)).fetchone()
     if row is None:

@@ -111,7 +111,7 @@ class Store:
     def system(self, conversation: int) -> str:
         """Return the system prompt of a conversation."""
         query = "SELECT system FROM conversation WHERE id = ?"
-        find = partial(messages.required, query=query, what="conversation", id_=conversation)
+        find = partial(messages.required_row, query=query, what="conversation", id_=conversation)
         return str(self._database.read(find)["system"])
 
     def rename(self, conversation: int, title: str) -> None:

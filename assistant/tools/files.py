@@ -84,7 +84,7 @@ class Files:
         return OfferedTool(tool, BUILT_IN, read_only=True, fingerprint=fingerprint)
 
     def _read(self, stop: Event, path: str, first_line: int = 1, lines: int = 1_000_000) -> str:
-        with self._folders.opened(path) as file:
+        with self._folders.open(path) as file:
             if is_folder(file):
                 raise UnreadablePath(f"{path} is a folder: list it.")
             content, size = _content(file), os.fstat(file).st_size
@@ -95,7 +95,7 @@ class Files:
         return "\n".join(chosen) + (cut if size > FILE_BYTES else "")
 
     def _list(self, stop: Event, path: str = "") -> str:
-        with self._folders.opened(self._folder(path)) as folder:
+        with self._folders.open(self._folder(path)) as folder:
             if not is_folder(folder):
                 raise UnreadablePath(f"{path} is a file: read it.")
             return "\n".join(map(_entry, entries(folder))) or "[empty]"
@@ -115,7 +115,7 @@ class Files:
 
     def _matches(self, name: str, wanted: str) -> list[str]:
         try:
-            with self._folders.opened(name) as file:
+            with self._folders.open(name) as file:
                 content = None if is_folder(file) else _content(file)
         except UnreadablePath:
             return []
@@ -131,7 +131,7 @@ class Files:
         while waiting:
             yield (here := waiting.pop())
             try:
-                with self._folders.opened(here) as folder:
+                with self._folders.open(here) as folder:
                     inner = entries(folder) if is_folder(folder) else []
                     names = [(os.path.join(here, entry.name), entry.is_dir(follow_symlinks=False))
                              for entry in inner if not entry.name.startswith(".")]  # fmt: skip

@@ -24,7 +24,7 @@ class Folders:
         self.roots = tuple(Path(os.path.realpath(root)) for root in roots)
 
     @contextmanager
-    def opened(self, path: str) -> Iterator[int]:
+    def open(self, path: str) -> Iterator[int]:
         """Open a file or folder for reading; yield its descriptor.
 
         `UnreadablePath`: it is outside, missing, a link or neither a file nor a folder.

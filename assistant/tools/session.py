@@ -175,7 +175,7 @@ def end_marked(mark: str) -> None:
 
 
 @asynccontextmanager
-async def connected(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[Session]:
+async def connect(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[Session]:
     """Start or contact a server; its standard error goes to a file.
 
     `ServerStopped` says that it does not start, or cannot be reached any more.

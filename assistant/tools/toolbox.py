@@ -42,7 +42,7 @@ class Approvals:
         self._path, self._file = path, JsonFile(path, _Stored)
         self._temporary: set[tuple[int | None, OfferedTool]] = set()
 
-    def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
+    def approval(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
         """Return how a tool was approved; None if it was not."""
         if (conversation, tool) in self._temporary:
             return "conversation"
@@ -161,9 +161,9 @@ class ToolSet:
             return None
         return result
 
-    def approved(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
+    def approval(self, tool: OfferedTool, conversation: int | None) -> Approval | None:
         """Return how a tool was approved; None if it was not, or was named."""
-        return None if self._names else self.approvals.approved(tool, conversation)
+        return None if self._names else self.approvals.approval(tool, conversation)
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -104,7 +104,7 @@ class JsonFile(Generic[Content]):
         """Return the content; None if the file is missing, damaged or of another kind."""
         try:
             with open_regular(self._path) as file:
-                return converted(json.load(file), self._kind)
+                return convert(json.load(file), self._kind)
         except (OSError, ValueError, RecursionError):
             return None
 
@@ -144,7 +144,7 @@ class JsonFile(Generic[Content]):
             yield
 
 
-def converted(value: Any, kind: type[Content]) -> Content | None:
+def convert(value: Any, kind: type[Content]) -> Content | None:
     """Return a value of JSON converted to a type; None if it does not fit."""
     from msgspec import ValidationError, convert
 
@@ -169,12 +169,12 @@ class Records(Generic[Value]):
 
     def get(self, key: str) -> Value | None:
         """Return the value of a key, if it is of the right type."""
-        return converted(self._read().get(key), self._kind)
+        return convert(self._read().get(key), self._kind)
 
     def newest(self, prefix: str) -> Value | None:
         """Return the newest value of the keys with a prefix, if it is of the right type."""
         values = [value for key, value in self._read().items() if key.startswith(prefix)]
-        return converted(values[-1], self._kind) if values else None
+        return convert(values[-1], self._kind) if values else None
 
     def put(self, key: str, value: Value) -> None:
         """Store a value atomically; an `OSError` says why that cannot be done."""

@@ -33,7 +33,7 @@ def named_sha256(path: Path) -> str | None:
     return name if _SHA256.fullmatch(name) and path.resolve().parent.name == "blobs" else None
 
 
-def cached(gguf: GGUF) -> Path | None:
+def cached_path(gguf: GGUF) -> Path | None:
     """Return where a file of a repository is, if the cache has it."""
     for snapshot in _snapshots(storage(gguf.repo), gguf.revision) if gguf.repo else ():
         path = snapshot / gguf.file

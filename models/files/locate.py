@@ -14,8 +14,8 @@ from models.errors import ModelError, ModelMissing, UsageError, raising
 from models.files import layout
 from models.files.gguf_files import is_label, is_model, labelled_file, parts_of
 from models.files.model_file import ModelFile, read_header
-from models.files.places import expanded, hub_cache, models_dir
-from models.files.stores import OLLAMA, find_gguf, find_in_ollama, installed, stored
+from models.files.places import expand_user, hub_cache, models_dir
+from models.files.stores import OLLAMA, find_gguf, find_in_ollama, installed_models, stored_models
 from models.gguf import Header
 
 _HUB_FILE = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w.-]+))?:(.+)")
@@ -37,7 +37,7 @@ def resolve(reference: str) -> GGUF | Path:
             return path
         raise ModelMissing(f"Ollama has no model {name!r} on this machine. {_guess(name)}")
     if os.sep in reference or reference.lower().endswith(".gguf"):
-        return expanded(reference)
+        return expand_user(reference)
     is_pair = catalog.expand(reference)
     guess = "That is a pair; name its target or its draft." if is_pair else _guess(reference)
     raise ModelMissing(f"No model is called {reference!r}. {guess}")
@@ -107,7 +107,7 @@ def _similar_reference(name: str) -> str | None:
     wanted = _letters(name)
     if len(wanted) < _MIN_NAME:
         return None
-    fitting = (model for model in stored() if wanted in _letters(model.name))
+    fitting = (model for model in stored_models() if wanted in _letters(model.name))
     nearest = min(fitting, key=lambda model: len(model.name), default=None)
     return nearest.reference if nearest else None
 
@@ -138,7 +138,7 @@ def variant(target: Path, label: str) -> Path:
 def _others_like(target: Path, label: str) -> Iterator[ModelFile]:
     """Yield the other models here, likely names first: reading a header takes time."""
     beside = sorted(path for path in target.parent.glob("*.gguf") if path.is_file())
-    others = dict.fromkeys([*beside, *(model.path for model in installed())])
+    others = dict.fromkeys([*beside, *(model.path for model in installed_models())])
     paths = [path for path in others if path != target and is_model(path.name)]
     for path in sorted(paths, key=lambda path: label.lower() not in path.name.lower()):
         yield ModelFile(path, path.name, str(path), "file")

@@ -53,11 +53,11 @@ def user_folder(variable: str, usual: str) -> Path:
     return _path(variable) or Path.home() / usual
 
 
-def expanded(name: str) -> Path:
+def expand_user(name: str) -> Path:
     """Return the path of a name, in which ~ is a user's home; that of nobody stays as it is."""
     return Path(os.path.expanduser(name))
 
 
 def _path(variable: str) -> Path | None:
     value = os.environ.get(variable)
-    return expanded(os.path.expandvars(value)).absolute() if value else None
+    return expand_user(os.path.expandvars(value)).absolute() if value else None

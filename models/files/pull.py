@@ -59,7 +59,7 @@ def pull(reference: str, *, offline: bool = False, progress: Report = silent) ->
         raise UsageError(f"{reference} is one part of a split model; choose a model in one file.")
     on_hub = _on_hub(wanted, progress)
     gguf, fetch = (on_hub, hub.fetch) if on_hub else (wanted, mirror.fetch)
-    path = _fetched(gguf, fetch, progress)
+    path = _fetch(gguf, fetch, progress)
     if gguf.repo and gguf.revision and (wanted.revision is None or catalog.find(gguf.name)):
         layout.name_main_commit(gguf.repo, gguf.revision)
     return path
@@ -89,7 +89,7 @@ def _on_hub(wanted: GGUF, report: Report) -> GGUF | None:
     return gguf
 
 
-def _fetched(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
+def _fetch(gguf: GGUF, fetch: Fetch, report: Report) -> Path:
     def wait() -> bool:
         report(Progress(0, 0, "waiting for another program to download it"))
         return False

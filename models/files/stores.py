@@ -23,7 +23,7 @@ _OLLAMA_DEFAULTS = re.compile(r"^(registry\.[^/]*/)?(library/)?")  # which its n
 _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
 
 
-def stored(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
+def stored_models(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
     """Yield the models of every program, and those in `folders`; one may come more than once."""
     yield from _ours()
     yield from _models_in("llama.cpp", _llama_cpp())
@@ -41,14 +41,14 @@ def discover(folders: Iterable[Path] = ()) -> Iterator[ModelFile]:
     The same bytes are yielded once, under the first name: the catalogue's, then the hub's. Files
     that only belong to another model are left out.
     """
-    for model in _unique(stored(folders)):
+    for model in _unique(stored_models(folders)):
         with suppress(OSError):  # deleted meanwhile
             _ = model.size  # read here, with the header, in the caller's thread
             if not model.is_helper:
                 yield model
 
 
-def installed() -> list[ModelFile]:
+def installed_models() -> list[ModelFile]:
     """Return the models specchat finds by itself, each once, without parts of split ones."""
     whole = (model for model in _unique(_ours()) if missing_parts(model.path) is None)
     return [model for model in whole if not is_helper(model.path.name)]
@@ -66,7 +66,7 @@ def find_gguf(gguf: GGUF) -> Path | None:
     path = models_dir() / gguf.file
     if os.path.isfile(path) and (gguf.sha256 is None or path.stat().st_size == gguf.size):
         return path
-    return layout.cached(gguf)
+    return layout.cached_path(gguf)
 
 
 def _ours() -> Iterator[ModelFile]:

@@ -83,15 +83,15 @@ def mismatch(target: FileVocabulary, draft: FileVocabulary) -> str | None:
     for token in range(min(target.size, draft.size)):
         ours, theirs = target.text(token), draft.text(token)
         if ours != theirs and not (target.is_unused(token) or draft.is_unused(token)):
-            named = f"token {token} is {_quoted(ours)} in the target"
-            return f"{named} and {_quoted(theirs)} in the draft"
+            named = f"token {token} is {_quote(ours)} in the target"
+            return f"{named} and {_quote(theirs)} in the draft"
     larger = max(target, draft, key=lambda vocab: vocab.size)
     for token in range(min(target.size, draft.size), larger.size):
         if not larger.is_unused(token):
             role = "target" if larger is target else "draft"
-            return f"token {token}, {_quoted(larger.text(token))}, is only in the {role}"
+            return f"token {token}, {_quote(larger.text(token))}, is only in the {role}"
     return None
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -45,7 +45,7 @@ def widest_batch(header: Header) -> int | None:
     return SOUND if any(kind in MISREAD and length % WHOLE for kind, length in rows) else None
 
 
-def compiled() -> Path | None:
+def compiled_library() -> Path | None:
     """Return the library to load instead of the wheel's; None: there is none for this machine."""
     with suppress(OSError):
         if VARIABLE not in os.environ and {*USED.read_text().split()} <= conditions():

@@ -14,7 +14,7 @@ from typing import Any
 
 from models import ik
 
-if compiled := ik.compiled():
+if compiled := ik.compiled_library():
     with suppress(OSError):  # a library that cannot be loaded leaves its place to the wheel's
         os.environ[ik.VARIABLE] = ctypes.CDLL(str(compiled))._name
 api: Any = import_module("ik_llama_cpp._ctypes_api")
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
     return getattr(api, name)
 
 
-def _bound(name: str, result: Any, *arguments: Any) -> Any:
+def _bind(name: str, result: Any, *arguments: Any) -> Any:
     """Return a function of the library that its package does not declare, or declares wrongly."""
     # A function pointer of our own: the package's declaration of the same symbol stays as it is.
     return CFUNCTYPE(result, *arguments)((name, api._lib))
@@ -38,28 +38,28 @@ def _bound(name: str, result: Any, *arguments: Any) -> Any:
 _bytes = POINTER(c_uint8)
 _log_callback = CFUNCTYPE(None, c_int, c_char_p, pointer)
 
-llama_log_set = _bound("llama_log_set", None, _log_callback, pointer)
-llama_print_system_info = _bound("llama_print_system_info", c_char_p)
-llama_n_ctx = _bound("llama_n_ctx", c_uint32, pointer)
-llama_model_n_ctx_train = _bound("llama_n_ctx_train", c_int32, pointer)
-llama_model_has_encoder = _bound("llama_model_has_encoder", c_bool, pointer)
-llama_model_is_recurrent = _bound("llama_model_is_recurrent", c_bool, pointer)
-llama_model_is_hybrid = _bound("llama_model_is_hybrid", c_bool, pointer)
-llama_set_abort_callback = _bound(
+llama_log_set = _bind("llama_log_set", None, _log_callback, pointer)
+llama_print_system_info = _bind("llama_print_system_info", c_char_p)
+llama_n_ctx = _bind("llama_n_ctx", c_uint32, pointer)
+llama_model_n_ctx_train = _bind("llama_n_ctx_train", c_int32, pointer)
+llama_model_has_encoder = _bind("llama_model_has_encoder", c_bool, pointer)
+llama_model_is_recurrent = _bind("llama_model_is_recurrent", c_bool, pointer)
+llama_model_is_hybrid = _bind("llama_model_is_hybrid", c_bool, pointer)
+llama_set_abort_callback = _bind(
     "llama_set_abort_callback", None, pointer, api.ggml_abort_callback, pointer
 )
-llama_set_n_threads = _bound("llama_set_n_threads", None, pointer, c_uint32, c_uint32)
-llama_synchronize = _bound("llama_synchronize", None, pointer)
-llama_get_logits = _bound("llama_get_logits", POINTER(c_float), pointer)
+llama_set_n_threads = _bind("llama_set_n_threads", None, pointer, c_uint32, c_uint32)
+llama_synchronize = _bind("llama_synchronize", None, pointer)
+llama_get_logits = _bind("llama_get_logits", POINTER(c_float), pointer)
 
 _state = _bytes, size, c_int32, c_uint32
-llama_state_seq_get_size_ext = _bound("llama_state_seq_get_size", size, pointer, c_int32, c_uint32)
-llama_state_seq_get_data_ext = _bound("llama_state_seq_get_data", size, pointer, *_state)
-llama_state_seq_set_data_ext = _bound("llama_state_seq_set_data", size, pointer, *_state)
+llama_state_seq_get_size_ext = _bind("llama_state_seq_get_size", size, pointer, c_int32, c_uint32)
+llama_state_seq_get_data_ext = _bind("llama_state_seq_get_data", size, pointer, *_state)
+llama_state_seq_set_data_ext = _bind("llama_state_seq_set_data", size, pointer, *_state)
 
-llama_memory_seq_rm = _bound("llama_kv_cache_seq_rm", c_bool, pointer, c_int32, c_int32, c_int32)
-llama_memory_seq_pos_min = _bound("llama_kv_cache_seq_pos_min", c_int32, pointer, c_int32)
-llama_memory_seq_pos_max = _bound("llama_kv_cache_seq_pos_max", c_int32, pointer, c_int32)
+llama_memory_seq_rm = _bind("llama_kv_cache_seq_rm", c_bool, pointer, c_int32, c_int32, c_int32)
+llama_memory_seq_pos_min = _bind("llama_kv_cache_seq_pos_min", c_int32, pointer, c_int32)
+llama_memory_seq_pos_max = _bind("llama_kv_cache_seq_pos_max", c_int32, pointer, c_int32)
 
 
 def llama_memory_clear(context: int, _data: bool) -> None:
@@ -67,14 +67,14 @@ def llama_memory_clear(context: int, _data: bool) -> None:
     llama_memory_seq_rm(context, -1, -1, -1)
 
 
-llama_vocab_n_tokens = _bound("llama_n_vocab", c_int32, pointer)
-llama_vocab_get_add_bos = _bound("llama_add_bos_token", c_bool, pointer)
-llama_vocab_get_text = _bound("llama_token_get_text", c_char_p, pointer, c_int32)
-llama_vocab_bos = _bound("llama_token_bos", c_int32, pointer)
-llama_vocab_eos = _bound("llama_token_eos", c_int32, pointer)
-llama_vocab_eot = _bound("llama_token_eot", c_int32, pointer)
-llama_vocab_get_attr = _bound("llama_token_get_attr", c_int, pointer, c_int32)
-llama_token_to_piece = _bound(
+llama_vocab_n_tokens = _bind("llama_n_vocab", c_int32, pointer)
+llama_vocab_get_add_bos = _bind("llama_add_bos_token", c_bool, pointer)
+llama_vocab_get_text = _bind("llama_token_get_text", c_char_p, pointer, c_int32)
+llama_vocab_bos = _bind("llama_token_bos", c_int32, pointer)
+llama_vocab_eos = _bind("llama_token_eos", c_int32, pointer)
+llama_vocab_eot = _bind("llama_token_eot", c_int32, pointer)
+llama_vocab_get_attr = _bind("llama_token_get_attr", c_int, pointer, c_int32)
+llama_token_to_piece = _bind(
     "llama_token_to_piece", c_int32, pointer, c_int32, c_char_p, c_int32, c_int32, c_bool
 )
 

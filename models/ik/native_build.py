@@ -58,7 +58,7 @@ def compare(target: Path) -> str:
     return f"it is used from now on: {result}"
 
 
-def _measured(target: Path) -> bytes:
+def _measure(target: Path) -> bytes:
     """Return the seconds of each evaluation, and all logits that followed, as floats."""
     from models.native import loaded
     from models.native.model import NativeModel
@@ -79,7 +79,7 @@ def _measured(target: Path) -> bytes:
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        sys.stdout.buffer.write(_measured(Path(sys.argv[1])))
+        sys.stdout.buffer.write(_measure(Path(sys.argv[1])))
         sys.exit()
     try:
         print(compare(find_target(catalog.DEFAULT.target.name, (), silent)))

@@ -160,7 +160,7 @@ def trimmed(values: Mapping[str, bytes], ids: Ids, n_vocab: int) -> dict[str, by
         elif key.endswith(".vocab_size"):
             changed[key] = number_value(len(ids))
         elif not key.endswith("_token_id"):
-            changed[key] = _picked(value, ids, n_vocab)
+            changed[key] = _pick(value, ids, n_vocab)
         elif (token := _new_id(value, ids)) is not None:
             changed[key] = number_value(token)
         else:
@@ -188,7 +188,7 @@ def _new_id(value: bytes, ids: Ids) -> int | None:
     return index if index < len(ids) and ids[index] == token else None
 
 
-def _picked(value: bytes, ids: Ids, n_vocab: int) -> bytes:
+def _pick(value: bytes, ids: Ids, n_vocab: int) -> bytes:
     """Return the elements `ids` of an array with one number per token; anything else unchanged."""
     kind, inner, count = struct.unpack("<IIQ", value[:16].ljust(16, b"\0"))
     if kind != ARRAY or inner in (STRING, ARRAY) or count != n_vocab:

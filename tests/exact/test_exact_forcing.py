@@ -74,7 +74,7 @@ def first_tokens(
     text, plan = list(context), ("sps", lookahead)
     mask = form and form(text, thoughts.answer_start)
     drafter = Cascade(*(source(mask) for source in sources), mask=mask)
-    held = {"mask": mask, "forced": thoughts.forced}
+    held = {"mask": mask, "forced": thoughts.forced_token}
     return decoded(target, rule, drafter, text, length, plan, warp, **held)[0]
 
 
@@ -102,7 +102,7 @@ def test_a_forced_end_of_a_thought_has_the_law_of_ars(
 
     def run(rng):
         thoughts = reader(markers, budget)
-        forced = [lambda mask: ForcedSource(thoughts.forced), lambda mask: SuffixSource()]
+        forced = [lambda mask: ForcedSource(thoughts.forced_token), lambda mask: SuffixSource()]
         sources = [*(forced if copies else ()), model(n_vocab)]
         return first_tokens(target, rule(rng), thoughts, sources, context, length, lookahead)
 
@@ -154,7 +154,7 @@ def test_a_form_that_begins_where_a_thought_ends_has_the_law_of_masked_ars(rule,
 
 
 def test_a_forced_token_costs_no_evaluation_of_its_own():
-    source = ForcedSource(reader(THINK, 3).forced)
+    source = ForcedSource(reader(THINK, 3).forced_token)
     assert source.offer([*PROMPT, 2, 2], 4) is None
     assert source.offer([*PROMPT, 2, 2, 2], 4).tokens == (1, 0)
     assert source.offer([*PROMPT, 2, 2, 2], 1).tokens == (1,)

@@ -12,7 +12,7 @@ from tempfile import mkdtemp
 from assistant.events import Failed, LaneEvent, Loading
 from assistant.lab.protocol import LAB
 from assistant.process import wire
-from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, framed
+from assistant.process.wire import MAX_FRAME_BYTES, Envelope, Garbled, frame
 from assistant.prompt.template import CHATML, ChatTemplate
 from assistant.request import CountTokens, EngineArgs, Message, Request
 from assistant.store.exports import json_lines, read_json_lines
@@ -98,9 +98,9 @@ def _framed(data: bytes) -> object:
 def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
     for command in (EngineArgs(Path("a.gguf")), request, CountTokens("a", "b")):
-        yield framed(LAB.commands.encode(Envelope(1, command)))
+        yield frame(LAB.commands.encode(Envelope(1, command)))
     for part in (Loading("target", "a", 0.5), LaneEvent(1, 0.5, Failed("a", "Bug")), None):
-        yield framed(LAB.messages.encode(Envelope(1, part, True)))
+        yield frame(LAB.messages.encode(Envelope(1, part, True)))
 
 
 def _rendered(data: bytes) -> object:

@@ -62,12 +62,12 @@ def test_it_is_loaded_if_chosen_and_nothing_measured_of_the_wheel_is_believed(pl
 def test_another_version_or_a_processor_without_a_feature_does_without_it(place, monkeypatch):
     features = ik.conditions()
     (place / "used").write_text(" ".join(features - {"fpu"}))
-    assert ik.compiled() == ik.COMPILED
+    assert ik.compiled_library() == ik.COMPILED
     (place / "used").write_text(" ".join(features | {"avx1024"}))
-    assert ik.compiled() is None
+    assert ik.compiled_library() is None
     (place / "used").write_text(" ".join(features))
     monkeypatch.setitem(PACKAGES, "ik", PACKAGES["ik"]._replace(version="9"))
-    assert ik.compiled() is None
+    assert ik.compiled_library() is None
 
 
 def compared(
@@ -99,13 +99,13 @@ def compared(
 def test_the_faster_of_both_is_used_from_now_on(place, monkeypatch, tiny_target):
     key = _key(EngineArgs(tiny_target))
     assert "the wheel stays" in compared(monkeypatch, 0.8, 1.3, 1.0)
-    assert ik.compiled() is None
+    assert ik.compiled_library() is None
     assert _key(EngineArgs(tiny_target)) != key  # engines are compared again
     figures = "1.25 times as fast in prompts, 1.11 for one token, 1.00 for four"
     assert compared(monkeypatch, 0.8, 1.0, 0.9) == f"it is used from now on: {figures}"
-    assert ik.compiled() == ik.COMPILED
+    assert ik.compiled_library() == ik.COMPILED
     monkeypatch.setenv(ik.VARIABLE, "/elsewhere")
-    assert ik.compiled() is None  # who names a library is obeyed
+    assert ik.compiled_library() is None  # who names a library is obeyed
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_one_that_is_wrong_or_ends_is_not_used_however_fast(place, monkeypatch):
     assert "other logits" in compared(monkeypatch, 0.5, 0.5, 0.5, rows=-ROWS)
     assert "other logits" in compared(monkeypatch, 0.5, 0.5, 0.5, rows=ROWS * np.nan)
     assert "ended abruptly" in compared(monkeypatch, 0.5, 0.5, 0.5, complaint="")
-    assert ik.compiled() is None
+    assert ik.compiled_library() is None
 
 
 def test_a_process_measures_each_evaluation_and_hands_over_its_logits(tiny_target):

@@ -100,7 +100,7 @@ def edit(settings: Settings) -> None:
     console = EngineConsole()
     shown = Console(record=True, width=80, color_system="truecolor", file=io.StringIO())
     console.__dict__["console"] = shown
-    with tempfile.TemporaryDirectory() as folder, console.opened(starts_engine=True):
+    with tempfile.TemporaryDirectory() as folder, console.open(starts_engine=True):
         path = Path(folder, "stack.py")
         path.write_text(CODE.lstrip("\n"))
         session = EditSession(console, settings, interactive=False, prints=True, forces=False)

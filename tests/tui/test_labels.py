@@ -7,7 +7,7 @@ from assistant.stats import Tally
 from tests.answer_stats import BOTH, FIRST
 from tui import reading
 from tui.chat.status import State, line
-from tui.labels import constraint_figures, counted, figures, model_name
+from tui.labels import constraint_figures, figures, model_name, plural
 from tui.reading import Activity, AnswerProgress
 
 
@@ -28,7 +28,7 @@ def test_the_figures_of_a_long_answer_fit_a_small_line_and_one_thing_is_in_the_s
     assert line == "1,250 tokens · 125.0 tokens/s · 100% of guesses right"
     assert len(line) <= 80 - 6  # what stands around an answer
     counts = ["0 tokens", "1 token", "1,234 tokens"]
-    assert [counted(count, "token") for count in (0, 1, 1234)] == counts
+    assert [plural(count, "token") for count in (0, 1, 1234)] == counts
 
 
 def test_a_model_is_called_by_its_family_and_its_size() -> None:

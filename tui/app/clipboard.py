@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from textual.widget import Widget
 
-from tui.labels import counted
+from tui.labels import plural
 
 CLIPBOARD_TIMEOUT_S = 2.0
 """Seconds a tool may take: generous, but a tool that waits for a display must not block us."""
@@ -41,7 +41,7 @@ async def copy(text: str, to_terminal: Callable[[str], None], what: str = "") ->
     """
     if not text:
         return "There is nothing to copy."
-    tool, message = usable_tool(os.environ), f"Copied {what or counted(len(text), 'character')}"
+    tool, message = usable_tool(os.environ), f"Copied {what or plural(len(text), 'character')}"
     reason = await asyncio.to_thread(_pass_text, tool, text) if tool else ""
     if tool and not reason:
         return f"{message}."

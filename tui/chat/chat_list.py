@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 
 from assistant.store.values import ChatSummary
 from models.errors import SpecchatError
-from models.files.places import expanded
+from models.files.places import expand_user
 from tui.chat.chat_rows import ChatRows, Listing, listing
 from tui.widgets.entry_screen import EntryLine, EntryScreen
 
@@ -171,7 +171,7 @@ class ChatList(Vertical):
         if action == "rename":
             self._change(partial(self._store.rename, chosen.id, text.strip()))
         else:
-            self._folder = (self._folder / expanded(text.strip())).absolute()
+            self._folder = (self._folder / expand_user(text.strip())).absolute()
             self._change(partial(_export, self._store, chosen.id, self._folder), "Written to {}.")
 
     @work(group="chat-changes")

@@ -18,9 +18,9 @@ from assistant.settings.config_file import add_tools, with_tools
 from assistant.store.values import Attachment
 from assistant.tools.values import BUILT_IN, OfferedTool, ServerReport
 from models.errors import StorageError, UsageError
-from tui.labels import access, counted
+from tui.labels import access, plural
 from tui.safe import one_line, safe
-from tui.shell.diff_printing import counts, drawn
+from tui.shell.diff_printing import counts, draw_hunk
 from tui.widgets.dialog import Dialog, ListDialog
 from tui.widgets.entry_screen import EntryScreen
 
@@ -67,11 +67,11 @@ class ChangeScreen(Dialog[bool]):
 
     def __init__(self, change: AnswerChange, others: int) -> None:
         super().__init__()
-        more = f" · {counted(others, 'more file')}" * (others > 0)
+        more = f" · {plural(others, 'more file')}" * (others > 0)
         self._title = f"{one_line(change.name)} · {counts(change.hunks)} lines{more}"
         path = Content.styled(one_line(str(change.file.path)), "$text-muted")
         notes = [Content.styled(safe(warning), "$text-warning") for warning in change.warnings]
-        changes = (Content.from_rich_text(drawn(hunk)) for hunk in change.hunks)
+        changes = (Content.from_rich_text(draw_hunk(hunk)) for hunk in change.hunks)
         self._change = Content("\n").join([path, *notes, *changes])
 
     def compose(self) -> ComposeResult:
@@ -148,9 +148,9 @@ class ToolsScreen(ListDialog[None]):
     def _line(self, row: ServerReport | OfferedTool) -> Content:
         if isinstance(row, ServerReport):
             name = f"{_MARKS[row.state]} {safe(row.name)}"
-            about = counted(len(row.tools), "tool") if row.state == "ready" else row.state
+            about = plural(len(row.tools), "tool") if row.state == "ready" else row.state
             return Content.assemble((name, "bold"), (f" · {about}", "$text-muted"))
-        approved = self._tools.approved(row, self._conversation)
+        approved = self._tools.approval(row, self._conversation)
         effect = "only reads" if row.read_only else "may change something"
         about = f" · {effect} · {_APPROVED[approved]}"
         return Content.assemble(f"  {safe(row.tool.name)}", (about, "$text-muted"))
@@ -219,7 +219,7 @@ class ToolsScreen(ListDialog[None]):
         row = self._rows[self.list.highlighted or 0] if self._rows else None
         if action != "revoke" or not isinstance(row, OfferedTool):
             return action != "revoke"
-        return self._tools.approved(row, self._conversation) is not None
+        return self._tools.approval(row, self._conversation) is not None
 
     def action_revoke(self) -> None:
         """Revoke the approval of a tool."""

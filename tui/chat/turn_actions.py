@@ -11,11 +11,11 @@ from assistant.session.messages import open_calls, passages_of
 from assistant.session.tool_loop import Decision
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError, UsageError
-from models.files.places import expanded
+from models.files.places import expand_user
 from tui.app.clipboard import code_blocks, copy_and_notify
 from tui.chat.chat_controller import ChatController
 from tui.chat.conversation.turn import Turn, Verb
-from tui.labels import counted
+from tui.labels import plural
 
 if TYPE_CHECKING:
     from assistant.edit.answer_change import AnswerChange
@@ -114,7 +114,7 @@ class TurnActions:
         largest = max(seen or range(len(blocks)), key=lambda i: len(blocks[i]))
         index = (index + 1) % len(blocks) if text == turn.text else largest
         self._copied = turn.text, index
-        lines = counted(blocks[index].count("\n") + 1, "line")
+        lines = plural(blocks[index].count("\n") + 1, "line")
         what = f"code block {index + 1} of {len(blocks)}, {lines}"
         copy_and_notify(self._view, blocks[index], what)
 
@@ -138,7 +138,7 @@ class TurnActions:
     def _open_source(self, source: Attachment) -> None:
         from assistant.passages.file_lines import DOCUMENTS
 
-        path = expanded(source.name).absolute()
+        path = expand_user(source.name).absolute()
         if path.suffix.lower() in DOCUMENTS:
             reason = f"{source.name} is not a text file; what was read from it is above."
         elif not os.path.isfile(path):

@@ -13,7 +13,7 @@ from assistant.events import Failed, Ready
 from assistant.process.engine_process import EngineProcess
 from assistant.request import Constraint
 from assistant.session import events
-from assistant.session.attachments import ReadingLimits, attachment_of, pasted
+from assistant.session.attachments import ReadingLimits, attachment_of, pasted_text
 from assistant.session.chat_session import SAVE_EVERY_S, ChatSession
 from assistant.session.messages import tokens
 from assistant.session.unsent_text import Unsent, UnsentText
@@ -22,7 +22,7 @@ from assistant.store.store import Store
 from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, SpecchatError, StorageError, UsageError
-from models.files.places import expanded
+from models.files.places import expand_user
 from tui.app.signals import hang_up_if_gone, signals_leave
 from tui.inline.scrollback import Painter, Scrollback
 from tui.outlook import can_guess, without_draft
@@ -178,7 +178,7 @@ class InlineChat:
     def paste(self, text: str) -> None:
         """Attach a long text that was pasted."""
         try:
-            self.attach(pasted(text, self.attachments))
+            self.attach(pasted_text(text, self.attachments))
         except UsageError as error:
             self.scrollback.note(str(error))
 
@@ -272,7 +272,7 @@ def _named_in(text: str) -> tuple[list[str], list[str]]:
     for line in re.findall(rf"(?<!\S)@(?!{DECORATOR})(?=(.*))", text):
         ends = reversed([end.start() for end in re.finditer(r"\s|$", line)])
         tried = [name for end in ends for name in (line[:end], line[:end].rstrip(".,;:!?)"))]
-        if existing := [name for name in tried if name and os.path.exists(expanded(name))]:
+        if existing := [name for name in tried if name and os.path.exists(expand_user(name))]:
             names.append(existing[0])  # the longest
         elif re.match(r"[^\s(]*(\w\.\w|/)[^\s(]*(\s|$)", line):
             missing.append(tried[-1])  # its first word

@@ -17,7 +17,7 @@ from assistant.session.attachments import attachment_of, read
 from assistant.session.tool_loop import Decision
 from assistant.store.values import StoredMessage
 from models.errors import SpecchatError, UsageError
-from models.files.places import expanded
+from models.files.places import expand_user
 from tui.app.clipboard import code_blocks, copy
 from tui.chat.conversation.turn import when
 from tui.chat.prompt.file_search import files_below, is_path, matching
@@ -215,7 +215,7 @@ class SlashCommands(Completer):
             raise UsageError(f"Say which: /form {self._about('form')}.")
         constraint = None
         if kind:
-            value = value if kind == "regex" else read(expanded(value), value).text
+            value = value if kind == "regex" else read(expand_user(value), value).text
             fields_of(constraint := Constraint(kind, value))  # raises an error if it is invalid
         self._chat.constraint = constraint
         self._note(f"Form: {one_line(text)}")

@@ -22,7 +22,7 @@ from tui.app.themes import legible
 from tui.chat.conversation.answer import footer_lines
 from tui.chat.status import State, line
 from tui.inline.streaming_text import StreamingText
-from tui.labels import access, call_lines, call_parts, counted, model_name, outcome
+from tui.labels import access, call_lines, call_parts, model_name, outcome, plural
 from tui.reading import Activity, AnswerProgress
 from tui.safe import one_line, safe
 from tui.text.fragment import plain
@@ -58,13 +58,13 @@ class Painter:
         segments = [
             Segment(text, style.rich_style)
             for line in lines
-            for text, style in _with_text_colour(line).render(Style.null(), "\n", self._parsed)
+            for text, style in _with_text_colour(line).render(Style.null(), "\n", self._parse)
         ]
         with self._console.capture() as capture:
             self._console.print(Segments(segments), end="", soft_wrap=True)
         return capture.get()
 
-    def _parsed(self, style: str | Style) -> Style:
+    def _parse(self, style: str | Style) -> Style:
         if isinstance(style, Style):
             return style
         if style not in self._styles:
@@ -187,7 +187,7 @@ class Scrollback:
     def _show_round(self, event: Decoded) -> None:
         self._thought += text_in(event.tokens, "thought")
         thinks = self._thought and not text_in(event.tokens)
-        text = f"thinking: {counted(event.stats.thought_tokens, 'token')}"
+        text = f"thinking: {plural(event.stats.thought_tokens, 'token')}"
         self.show_status(last=event, activity=Activity(text, 0.0) if thinks else None)
         if self._thought and not thinks:
             self.note(self._thought if self.thoughts else "", MUTED)

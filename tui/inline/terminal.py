@@ -23,7 +23,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from rich.cells import cell_len
 from rich.text import Text
 
-from tui.chat.prompt.file_picker import dropped
+from tui.chat.prompt.file_picker import dropped_path
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
 from tui.inline.plain_terminal import PROMPT, typed_line
@@ -200,7 +200,7 @@ class InlineTerminal:
             text, buffer = re.sub("\r\n?", "\n", event.data), event.current_buffer
             if len(text) > LONG_PASTE:
                 chat.paste(text)
-            elif name := dropped(text):  # which becomes an @FILE; /attach needs the name alone
+            elif name := dropped_path(text):  # which becomes an @FILE; /attach needs the name alone
                 before = buffer.document.text_before_cursor
                 is_named = before.startswith("/") or before.endswith("@")
                 mark = "" if is_named else " @" if before[-1:].strip() else "@"

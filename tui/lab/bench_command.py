@@ -36,7 +36,7 @@ def measuring_command(command: shell.Command) -> shell.Command:
     """Register a command of the group, with the shared options."""
     count = shell.NumberParameter(1)
     for option in (
-        shell.shared,
+        shell.shared_options,
         click.option("--markdown", is_flag=True, help="Print the tables as Markdown."),
         click.option("--json", "json_file", type=FILE, help="Write all figures as JSON."),
         click.option("--per-kind", type=count, metavar="N", help="Ask N of each kind only."),
@@ -67,7 +67,7 @@ def compare(
     from tui.lab.bench_session import measure
 
     selected = plan.first_of_each(questions, options["per_kind"])
-    order = plan.interleaved(selected, systems, sampling, options["repeats"], settings.seed)
+    order = plan.interleave(selected, systems, sampling, options["repeats"], settings.seed)
     report = getattr(reports, str(click.get_current_context().info_name))  # of the same name
     measure(settings, systems, order, lambda runs: report(runs, systems, *references), options)
 

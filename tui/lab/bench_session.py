@@ -108,7 +108,7 @@ def _measure_all(
 ) -> Iterator[Iterator[RunAnswer]]:
     """Yield the answers of each lockstep, showing the progress."""
     console, started, printed_at = EngineConsole(LAB), monotonic(), 0.0
-    with console.opened():
+    with console.open():
         for done, question in enumerate(questions):
             left_s = (monotonic() - started) / done * (len(questions) - done) if done else None
             due = not done or monotonic() - printed_at > LINE_EVERY_S

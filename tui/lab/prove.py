@@ -15,7 +15,7 @@ from models.errors import SpecchatError
 from tui.formatting import duration
 from tui.lab.tables import WIDTH, lines
 from tui.safe import safe
-from tui.shell.options import settings, shared
+from tui.shell.options import settings, shared_options
 
 if TYPE_CHECKING:
     from assistant.lab.protocol import Check, LabEvent, Layer, Proved
@@ -40,7 +40,7 @@ MARKS = {True: "", False: "BROKEN ", None: "NOT TESTED "}
 @click.command()
 @click.option("--thorough", is_flag=True, help="Run larger tests, which take minutes.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@shared
+@shared_options
 def prove(thorough: bool, as_json: bool, **options: Any) -> None:
     """Check on this machine that speculation changes nothing but the speed.
 
@@ -64,7 +64,7 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
             case Check():
                 checks.append(event)
 
-    with console.opened(starts_engine=True):
+    with console.open(starts_engine=True):
         setup, k, seed = console.pair(chosen), chosen.lookahead or None, chosen.seed or 0
         try:
             proved = console.run(Prove(setup, chosen.sampling, k, seed, thorough), handle)

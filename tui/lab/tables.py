@@ -10,7 +10,7 @@ import click
 
 from assistant.lab.table import Cell, ResultTable
 from models.errors import StorageError, raising
-from tui.formatting import aligned, bar
+from tui.formatting import align, bar
 from tui.safe import safe
 
 WIDTH = 79
@@ -40,11 +40,11 @@ def lines(table: ResultTable) -> Iterator[str]:
     groups = table.names > 1
     names = [name for name, _ in table.header]
     texts = [names, *map(table.text, table.rows)]
-    header, *rows = aligned([cells[groups:] for cells in texts], table.names - groups)
+    header, *rows = align([cells[groups:] for cells in texts], table.names - groups)
     free = WIDTH - len(_line(header)) - len(GAP)
     yield table.title
     if free < 0:
-        yield from (line for row in table.rows for line in _listed(table, row))
+        yield from (line for row in table.rows for line in _list_row(table, row))
     else:
         bar_cells = min(BAR, free - 3)
         yield _line(header).rstrip()
@@ -69,7 +69,7 @@ def markdown(table: ResultTable) -> Iterator[str]:
     yield from ("", table.note) if table.note else ()
 
 
-def _listed(table: ResultTable, row: Sequence[Cell]) -> Iterator[str]:
+def _list_row(table: ResultTable, row: Sequence[Cell]) -> Iterator[str]:
     cells, names = table.text(row), table.names
     columns = zip(table.header, cells, row, strict=True)
     figures = [f"{name} {text}".strip() for (name, _), text, cell in columns if cell is not None]

@@ -12,7 +12,7 @@ from assistant.lab.table import Cell, ResultTable
 from models.engines import ENGINES
 from tui.lab.tables import lines
 from tui.safe import safe
-from tui.shell.options import settings, shared
+from tui.shell.options import settings, shared_options
 
 if TYPE_CHECKING:
     from assistant.lab.protocol import LabEvent, Tuned
@@ -26,7 +26,7 @@ PAYOFFS_NOTE = "The acceptance rate it takes, and the speed-up at 80 %."
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@shared
+@shared_options
 def tune(as_json: bool, **options: Any) -> None:
     """Measure what evaluations cost on this machine, and when speculation pays.
 
@@ -44,7 +44,7 @@ def tune(as_json: bool, **options: Any) -> None:
         if isinstance(event, Measuring):
             console.show_measuring(f"measuring {event.what}", event.fraction, event.left_s)
 
-    with console.opened(starts_engine=True):
+    with console.open(starts_engine=True):
         tuned: Tuned = console.run(Tune(console.pair(chosen)), handle)
     if as_json:
         click.echo(json.dumps(asdict(tuned), default=str))

@@ -17,12 +17,12 @@ from models.files.checksum import check as verify
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
 from models.files.model_file import ModelFile, whole_header
-from models.files.stores import discover, find_gguf, installed
+from models.files.stores import discover, find_gguf, installed_models
 from models.gguf import read_vocabulary
 from models.memory import estimate_by_size
 from models.native import repacked
 from tui.formatting import size
-from tui.labels import counted
+from tui.labels import plural
 from tui.models import facts
 from tui.models.inventory import ModelInventory
 from tui.safe import safe
@@ -107,14 +107,14 @@ def pull(context: click.Context, names: tuple[str, ...], offline: bool) -> None:
     offline = offline or settings(context.find_root().params).offline
     try:
         for name in names or (catalog.DEFAULT.name,):
-            for path in _pulled(name, offline):
+            for path in _pull(name, offline):
                 click.echo(safe(str(path)))
     except KeyboardInterrupt:
         click.echo("\nStopped. Whole parts are kept; pull again to resume after them.", err=True)
         raise
 
 
-def _pulled(name: str, offline: bool) -> Iterator[Path]:
+def _pull(name: str, offline: bool) -> Iterator[Path]:
     """Fetch the files of a name, and yield the path of each."""
     from models.files.pull import pull as fetch  # it imports the network libraries
     from models.slim import slim_draft
@@ -150,14 +150,14 @@ def _announce(wanted: str, offline: bool) -> None:
 def check(names: tuple[str, ...]) -> None:
     """Read model files from end to end and compare their checksums; without NAMES, all."""
     bad, is_all = 0, names in ((), ("all",))
-    for name in [model.reference for model in installed()] if is_all else names:
+    for name in [model.reference for model in installed_models()] if is_all else names:
         try:
             _check(name)
         except SpecchatError as error:
             bad += 1
             click.echo(safe(str(error)), err=True)
     if bad:
-        raise ModelError(f"{counted(bad, 'model file')} cannot be used.")
+        raise ModelError(f"{plural(bad, 'model file')} cannot be used.")
 
 
 def _check(name: str) -> None:
@@ -232,7 +232,7 @@ def slim(context: click.Context, target: str | None, draft: str | None, tokens: 
 
     def judge(made: Path) -> None:
         if not (judged := Pairing(large).judge(identify(str(made)))).serves:
-            fault = f"With {counted(tokens, 'token')}, {small.name} cannot draft for {large.name}"
+            fault = f"With {plural(tokens, 'token')}, {small.name} cannot draft for {large.name}"
             raise ModelError(f"{fault}: {judged.reason}. Keep more with --tokens.")
 
     try:

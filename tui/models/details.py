@@ -14,8 +14,8 @@ from models.memory import Fit
 from models.native import repacked
 from tui.formatting import by_parts, duration, size
 from tui.models.facts import short
-from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed, purpose
-from tui.models.model_list import SPEED, STYLES, fitted
+from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed_files, purpose
+from tui.models.model_list import SPEED, STYLES, fit_width
 from tui.safe import safe
 
 UNKNOWN = "not measured yet"
@@ -58,7 +58,7 @@ class ModelDetails(Widget):
             return Content("")
         if isinstance(entry.model, ModelFile):
             return Content("\n").join(_here(entry, entry.model, self.advice, width))
-        return Content("\n").join(_listed(entry, entry.model, width, self._inventory.offline))
+        return Content("\n").join(_listed_lines(entry, entry.model, width, self._inventory.offline))
 
 
 def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int) -> list[Content]:
@@ -68,7 +68,7 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
         parts += [text for text in (header.scale, header.file_type) if text]
         parts += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
     parts += [f"{size(copied)} more for a copy that loads at once"] if copied else []
-    muted, path = "$foreground-muted", fitted(short(str(model.path)), width).rstrip()
+    muted, path = "$foreground-muted", fit_width(short(str(model.path)), width).rstrip()
     title = Content.assemble((safe(model.name), "bold"), "  ", (safe(" · ".join(parts)), muted))
     lines = [title, Content.styled(safe(path), muted)]
     if model.unusable_reason:
@@ -100,8 +100,8 @@ def _fit_line(fit: Fit | None, both: bool) -> Content:
     return Content.assemble(text, (fit.verdict, STYLES[fit.verdict]))
 
 
-def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
-    files = needed(model)
+def _listed_lines(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[Content]:
+    files = needed_files(model)
     total = sum(file.size for file in files)
     about = "" if all(file.tested for file in files) else "about "
     folder = hub_cache() if model.repo else models_dir()
@@ -110,7 +110,7 @@ def _listed(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> list[C
     title = "  " + by_parts(" · ".join(filter(None, parts)), width - len(model.name) - 2)
     also = f" with {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s, into "
-    where = fitted(short(str(folder)), max(20, width - len(cost))).rstrip()
+    where = fit_width(short(str(folder)), max(20, width - len(cost))).rstrip()
     keys = [
         Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it"),
         Content.assemble(("Ctrl+F ", "bold"), "only fetches it"),

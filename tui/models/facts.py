@@ -134,7 +134,7 @@ def installed_lines(inventory: ModelInventory) -> Iterator[str]:
             model.unusable_reason,
             served and f"made to guess for {model_name(served.rpartition(',')[0])}",
         ):
-            yield from wrapped(text or "", "            ")
+            yield from wrap(text or "", "            ")
 
 
 def downloadable_lines(inventory: ModelInventory) -> Iterator[str]:
@@ -151,7 +151,7 @@ def downloadable_lines(inventory: ModelInventory) -> Iterator[str]:
             yield f"With {machines}: size, tokens/s here, context, licence, name + draft"
             yield from lines
     if any("*" in line for lines in groups.values() for line in lines):
-        yield from wrapped(TESTED, "")
+        yield from wrap(TESTED, "")
 
 
 def _speed(expectation: "Expectation | None") -> str:
@@ -173,7 +173,7 @@ def short(reference: str) -> str:
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
-def wrapped(text: str, indent: str) -> list[str]:
+def wrap(text: str, indent: str) -> list[str]:
     """Return a text in indented lines."""
     by_words = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
     return by_words(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
@@ -200,7 +200,7 @@ class DraftFacts:
         if self.serves and self.memory_of_both_at_8192:
             both = f"{amount(self.memory_of_both_at_8192)} of memory for both"
             reasons += [both, str(self.expected or "not measured here yet (specchat tune)")]
-        yield from wrapped("; ".join([*reasons, *filter(None, [self.chosen])]), "      ")
+        yield from wrap("; ".join([*reasons, *filter(None, [self.chosen])]), "      ")
 
 
 def draft_facts(inventory: ModelInventory, target: ModelFile) -> list[DraftFacts]:

@@ -182,9 +182,9 @@ class ModelInventory:
         """Return the catalogue models that are not on this machine."""
         target = self.target()
         draft = listed_draft(target) if target else None
-        return [self._listed(gguf, gguf is draft) for gguf in FILES.values() if not find_gguf(gguf)]
+        return [self._entry(gguf, gguf is draft) for gguf in FILES.values() if not find_gguf(gguf)]
 
-    def _listed(self, gguf: GGUF, drafts: bool) -> ModelEntry:
+    def _entry(self, gguf: GGUF, drafts: bool) -> ModelEntry:
         role, style = purpose(gguf.name) or "answers", "$foreground-muted"
         if drafts:
             role, style = "guesses for yours", "$text-success"
@@ -193,7 +193,7 @@ class ModelInventory:
         return ModelEntry(gguf, gguf.licence, role, style, fit, expected=expected)
 
 
-def needed(target: GGUF) -> tuple[GGUF, ...]:
+def needed_files(target: GGUF) -> tuple[GGUF, ...]:
     """Return the files to fetch for a target: itself, and its draft unless on this machine."""
     draft = draft_for(target)
     return (target, draft) if draft and find_gguf(draft) is None else (target,)

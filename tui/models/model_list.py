@@ -222,16 +222,16 @@ def _cell(entry: ModelEntry, title: str, cells: int) -> Content:
     model, fit, muted = entry.model, entry.fit, "$foreground-muted"
     match title:
         case "Model":
-            return Content.styled(fitted(model.name, cells), "bold" if entry.now else "")
+            return Content.styled(fit_width(model.name, cells), "bold" if entry.now else "")
         case "Size":
             return Content.styled(f"{size(model.size) if model.size else '?':>{cells}}", muted)
         case "Tokens/s":
             speed = str(entry.expected.tokens_per_s) if entry.expected else MISSING
             return Content.styled(f"{speed:>{cells}}", muted)
         case "Weights":
-            return Content.styled(fitted(model.weights, cells), muted)
+            return Content.styled(fit_width(model.weights, cells), muted)
         case "Where":
-            return Content.styled(fitted(entry.origin, cells), muted)
+            return Content.styled(fit_width(entry.origin, cells), muted)
         case "Role":
             fits = len(entry.role) <= cells or entry.role not in PURPOSES.values()
             role = entry.role if fits else entry.role.partition(",")[0]
@@ -252,7 +252,7 @@ def heading(width: int) -> Content:
     return Content.styled("  ".join(titles), "$foreground-muted bold")
 
 
-def fitted(text: str, width: int) -> str:
+def fit_width(text: str, width: int) -> str:
     """Return a text in exactly `width` cells; a longer one loses its middle."""
     text = safe(text)
     if cell_len(text) > width and text.isascii():

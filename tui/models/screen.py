@@ -21,7 +21,7 @@ from models.files.stores import find_gguf
 from tui.formatting import by_parts, size
 from tui.models.details import ModelDetails
 from tui.models.downloads import Downloads
-from tui.models.inventory import ModelEntry, ModelInventory, needed
+from tui.models.inventory import ModelEntry, ModelInventory, needed_files
 from tui.models.model_list import ModelList
 from tui.safe import safe
 from tui.widgets.dialog import ClosedOnce
@@ -138,7 +138,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
             return
         model, advice = entry.model, self.details.advice
         if isinstance(model, GGUF):
-            self.pull(needed(model), then_use=True)
+            self.pull(needed_files(model), then_use=True)
         elif model.unusable_reason:
             self.show_message(f"{model.name} cannot be used: {model.unusable_reason}")
         else:
@@ -217,7 +217,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         if not (text := message.value.strip().strip("'\"")):
             return
         try:
-            model = await asyncio.to_thread(self._typed, text)
+            model = await asyncio.to_thread(self._typed_model, text)
         except SpecchatError as error:
             self.show_message(str(error))
             return
@@ -227,7 +227,7 @@ class ModelsScreen(ClosedOnce[Choice | None]):
         else:
             self.list.add(model)
 
-    def _typed(self, text: str) -> ModelEntry | GGUF:
+    def _typed_model(self, text: str) -> ModelEntry | GGUF:
         known, inventory = resolve(text), self.inventory
         if isinstance(known, GGUF) and find_gguf(known) is None:
             return known

@@ -14,7 +14,7 @@ from tui.race.lanes import parse, prepare_race
 from tui.race.recorded import RecordedLane, RecordedRace, table, verdict
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import constrained, has_terminal, settings, shared
+from tui.shell.options import constraint_options, has_terminal, settings, shared_options
 from tui.shell.received_answers import model_fields
 
 FAILED = 3
@@ -32,9 +32,9 @@ INTERRUPTED = 130
     help="2 to 4 of [ENGINE:][TARGET:]MODE[=K], separated by commas. TARGET is a model, or a "
     "quantisation of the target that is on this machine, as in f16:ars,q4:ars,q4:sps.",
 )
-@constrained
+@constraint_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, and show nothing.")
-@shared
+@shared_options
 def race(prompt: str | None, spec: str, as_json: bool, **options: Any) -> None:
     """Answer PROMPT in several lanes and compare their speed.
 
@@ -50,7 +50,7 @@ def race(prompt: str | None, spec: str, as_json: bool, **options: Any) -> None:
     entries, constraint = parse(spec), constraint_of(options)
     at_terminal = has_terminal()
     console = EngineConsole()
-    with console.opened():
+    with console.open():
         race = prepare_race(entries, chosen, prompt, console.show_check)
         request = replace(race.request, constraint=constraint)
         recorded = RecordedRace(replace(race, request=request))

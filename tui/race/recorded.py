@@ -8,7 +8,7 @@ from math import inf
 from assistant import events
 from assistant.request import Lane, Race, Request
 from assistant.store.values import MARKS
-from tui.formatting import MISSING, aligned
+from tui.formatting import MISSING, align
 from tui.reading import Activity, AnswerProgress
 
 
@@ -154,7 +154,7 @@ def lane_figures(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
 def table(lanes: Sequence[RecordedLane], columns: int = len(HEADERS)) -> list[list[str]]:
     """Return the header and a row for each lane, padded to columns: names left, figures right."""
     rows = [HEADERS, *(lane_figures(lane, lanes[0]) for lane in lanes)]
-    return aligned([row[:columns] for row in rows])
+    return align([row[:columns] for row in rows])
 
 
 def turns_sentence(lanes: Sequence[RecordedLane]) -> str:

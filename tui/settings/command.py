@@ -5,7 +5,7 @@ import json
 import click
 
 from assistant.settings.config_file import config_path
-from assistant.settings.keys import Value, shown
+from assistant.settings.keys import Value, display
 from assistant.settings.layers import STATE, Layers, load
 from assistant.settings.settings import DEFAULT, KEYS
 from tui.safe import safe
@@ -67,7 +67,7 @@ def _print(layers: Layers) -> None:
 
 
 def _short(value: Value) -> str:
-    text = shown(value).replace("\n", "⏎")
+    text = display(value).replace("\n", "⏎")
     return text if len(text) <= 30 else f"{text[:29]}…"
 
 

@@ -15,7 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from assistant.settings.config_file import read
-from assistant.settings.keys import START, Key, shown
+from assistant.settings.keys import START, Key, display
 from assistant.settings.layers import STATE, Layers
 from assistant.settings.settings import DEFAULT, KEYS
 from models.errors import UsageError
@@ -100,7 +100,7 @@ class SettingsScreen(Dialog[None]):
 
     def _row(self, name: str) -> Content:
         value, source = self.now.in_force[name]
-        text = safe(shown(value).replace("\n", " ⏎ "))
+        text = safe(display(value).replace("\n", " ⏎ "))
         text = f"‹ {text} ›" if KEYS[name].choices else text
         text = text if cell_len(text) <= _VALUE else f"{set_cell_size(text, _VALUE - 1)}…"
         style = "bold" if name in self.now.choices else ""
@@ -124,7 +124,7 @@ class SettingsScreen(Dialog[None]):
     @on(OptionList.OptionHighlighted)
     def explain(self) -> None:
         """Show the details of the key under the cursor."""
-        self.detail.update(safe("\n".join(explained(self.now, self.key.name))))
+        self.detail.update(safe("\n".join(explain(self.now, self.key.name))))
         self.subtitle = safe(f"{self.key.name} · {self.now.config.path}")
         super().on_resize()
         self.refresh_bindings()
@@ -141,7 +141,7 @@ class SettingsScreen(Dialog[None]):
 
     def action_step(self, direction: int) -> None:
         """Choose the next of the listed values, if the key has such."""
-        choices, now = self.key.choices, shown(self.now.in_force[self.key.name][0])
+        choices, now = self.key.choices, display(self.now.in_force[self.key.name][0])
         current = choices.index(now) if now in choices else -direction
         self._set_value(self.key, choices[(current + direction) % len(choices)])
 
@@ -156,13 +156,13 @@ class SettingsScreen(Dialog[None]):
         def invalid_reason(text: str) -> str:
             return key.rejection(text) if text.strip() and key.parse(text) is None else ""
 
-        value, hint = shown(self.now.in_force[key.name][0]), f"{key.help} Allowed: {key.allowed}."
+        value, hint = display(self.now.in_force[key.name][0]), f"{key.help} Allowed: {key.allowed}."
         entry = EntryScreen(title(key.name), value, hint, invalid_reason, key.many_lines)
         self.app.push_screen(entry, partial(self._set_value, key))
 
     def _set_value(self, key: Key, text: str | None) -> None:
         """Set a key from a text; an empty text resets it, unless the key may be empty."""
-        if text is None or text == shown(self.now.in_force[key.name][0]):
+        if text is None or text == display(self.now.in_force[key.name][0]):
             return
         is_value = text.strip() or key.many_lines
         value = key.parse(text) if is_value else self.now.base[key.name][0]
@@ -204,10 +204,10 @@ def title(name: str) -> str:
     return TITLES.get(name) or name.replace("_", " ").capitalize()
 
 
-def explained(layers: Layers, name: str) -> tuple[str, str]:
+def explain(layers: Layers, name: str) -> tuple[str, str]:
     """Return the source of a key's value, and the key's meaning and allowed values."""
     key, source, chosen = KEYS[name], layers.in_force[name][1], layers.choices.get(name)
-    default = f" Default: {shown(key.default) or 'empty'}." * (source != DEFAULT)
+    default = f" Default: {display(key.default) or 'empty'}." * (source != DEFAULT)
     more = f" and {len(key.choices) - MAX_NAMED} more" * (len(key.choices) > MAX_NAMED)
     allowed = f"{', '.join(key.choices[:MAX_NAMED])}{more}" if key.choices else key.allowed
     about = f"{key.help} Allowed: {allowed}.{default} Takes effect {key.when}."
@@ -215,10 +215,10 @@ def explained(layers: Layers, name: str) -> tuple[str, str]:
         return f"Given by {source} for this run. A choice here replaces it, and is kept.", about
     if source == STATE:
         below, other = layers.base[name]
-        instead = f"{shown(below) or 'empty'} ({other})"
+        instead = f"{display(below) or 'empty'} ({other})"
         return f"Chosen here. Delete goes back to {instead}.", about
     if chosen is not None:
-        return f"From {source}, set after you chose {shown(chosen.value)} here.", about
+        return f"From {source}, set after you chose {display(chosen.value)} here.", about
     if source == DEFAULT:
         return "The default.", about
     return f"From {source}. A choice here replaces it.", about

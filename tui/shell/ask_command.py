@@ -9,7 +9,7 @@ import click
 
 from models.errors import ModelError, UsageError
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import FILE, FOLDER, LAST, NEW, constrained, settings, shared
+from tui.shell.options import FILE, FOLDER, LAST, NEW, constraint_options, settings, shared_options
 
 
 def conversation(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -39,7 +39,7 @@ def conversation(ctx: click.Context, param: click.Parameter, value: str | None) 
     help="Continue a conversation, and save this exchange in it.",
 )
 @click.option("--stop", "stop_strings", multiple=True, metavar="TEXT", help="End before this text.")
-@constrained
+@constraint_options
 @click.option(
     "--tools",
     metavar="NAME,...",
@@ -50,7 +50,7 @@ def conversation(ctx: click.Context, param: click.Parameter, value: str | None) 
 )
 @click.option("--yes", is_flag=True, help="Run tools that only read without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with every token.")
-@shared
+@shared_options
 def ask(
     prompt: str | None,
     files: tuple[Path, ...],
@@ -99,7 +99,7 @@ def ask(
     if separately and (chat or tools is not None or not files):
         raise UsageError("--each goes with --file, and without --chat and --tools.")
     console, failures = EngineConsole(), list[str]()
-    with console.opened(starts_engine=True):
+    with console.open(starts_engine=True):
         from tui.shell import ask_inputs
         from tui.shell.ask_session import AskSession
 

@@ -88,19 +88,19 @@ def constraint_of(options: Mapping[str, Any]) -> Constraint | None:
         if isinstance(given, str):
             return Constraint(kind, given)
         if given == STDIN:
-            return Constraint(kind, text_of(_piped(), "Standard input"))
+            return Constraint(kind, text_of(_read_pipe(), "Standard input"))
         return Constraint(kind, read(given, pipes=True).text)
     return None
 
 
-def _piped() -> bytes:
+def _read_pipe() -> bytes:
     """Return piped input: nothing at a terminal or a closed standard input."""
     return b"" if sys.stdin is None or sys.stdin.isatty() else read_piped()
 
 
 def question_of(prompt: str | None) -> str:
     """Return the prompt with standard input, unless a form was already read from that."""
-    parts = [prompt or "", text_of(_piped(), "Standard input")]
+    parts = [prompt or "", text_of(_read_pipe(), "Standard input")]
     return "\n\n".join(part for part in parts if part.strip())
 
 

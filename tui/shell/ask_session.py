@@ -23,7 +23,7 @@ from assistant.store.values import Attachment
 from assistant.tools.toolbox import ToolSet
 from models.errors import ModelError, StorageError
 from tui import outlook
-from tui.labels import access, call_lines, counted, outcome
+from tui.labels import access, call_lines, outcome, plural
 from tui.reading import as_sent
 from tui.safe import one_line, safe
 from tui.shell.ask_inputs import check_thinking
@@ -200,7 +200,7 @@ class AskSession:
         answer = self._answers[-1]
         shown = self._settings.show_thinking or answer.finished or text_in(answer.tokens)
         if isinstance(event, Decoded) and not shown and not text_in(event.tokens):
-            self._console.show_progress(f"thinking: {counted(event.stats.thought_tokens, 'token')}")
+            self._console.show_progress(f"thinking: {plural(event.stats.thought_tokens, 'token')}")
         else:
             self._console.hide_progress()
         answer.add(event)

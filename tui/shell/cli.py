@@ -16,7 +16,7 @@ import click
 from models.errors import ModelError, NetworkError, SpecchatError, StorageError, UsageError
 from tui.app.signals import ending_signals, leave
 from tui.safe import DEBUG, bug_report, safe
-from tui.shell.options import are_terminals, has_terminal, intended_option, settings, shared
+from tui.shell.options import are_terminals, has_terminal, intended_option, settings, shared_options
 from tui.shell.standard_output import guard_streams
 
 EXIT_CODES = {UsageError: 2, ModelError: 3, StorageError: 4, NetworkError: 5}
@@ -62,7 +62,7 @@ class Commands(click.Group):
 )
 @click.version_option(package_name="specchat")
 @click.option("--inline", is_flag=True, help="Chat in the terminal's own scrollback.")
-@shared
+@shared_options
 @click.pass_context
 def specchat(ctx: click.Context, /, inline: bool, **options: Any) -> None:
     """A private assistant in the terminal, made faster by speculative sampling you can watch.

@@ -44,7 +44,7 @@ class DiffPrinting:
         hunks = compare(self._old, [*self._above, *written], is_whole=False)
         later = self._print_settled(hunks)
         height = max(1, min(MAX_PENDING, self._console.height - 2))  # one line is the progress
-        pending = [line for hunk in later for line in drawn(hunk).split("\n")][-height:]
+        pending = [line for hunk in later for line in draw_hunk(hunk).split("\n")][-height:]
         lines = [*pending, self._progress(hunks, len(written))]
         self._live.update(Text("\n", no_wrap=True, overflow="ellipsis").join(lines), refresh=True)
         self._next_s = monotonic() + max(UPDATE_EVERY_S, PAUSE_FACTOR * (monotonic() - started_s))
@@ -67,7 +67,7 @@ class DiffPrinting:
         new = hunks[len(self._printed) :]
         while new and new[0].is_settled:
             self._printed.append(new.pop(0))
-            self._console.print(drawn(self._printed[-1]), soft_wrap=True)
+            self._console.print(draw_hunk(self._printed[-1]), soft_wrap=True)
         return new
 
     def _progress(self, hunks: list[Hunk], written: int) -> Text:
@@ -80,7 +80,7 @@ class DiffPrinting:
         return Text(f"line {written}{total} · {counts(hunks)}{remaining(left_s)}", "dim")
 
 
-def drawn(hunk: Hunk) -> Text:
+def draw_hunk(hunk: Hunk) -> Text:
     """Return a hunk below its line number in the file."""
     lines = [Text(safe(sign + text).expandtabs(4), STYLES[sign]) for sign, text in hunk.lines]
     return Text("\n").join([Text(f"line {hunk.start}", "cyan"), *lines])

@@ -118,7 +118,7 @@ def _other_engine(name: EngineName) -> Iterator[Finding]:
     elif reason := load_error(name):
         yield Finding(title, "note", f"{reason} llama.cpp works without it.")
     else:
-        native = ", compiled for this processor" if name == "ik" and ik.compiled() else ""
+        native = ", compiled for this processor" if name == "ik" and ik.compiled_library() else ""
         yield Finding(title, "ok", f"{package.name} {version(package.name)}{native}")
 
 

@@ -9,7 +9,7 @@ import click
 from models.errors import ModelError, StorageError, UsageError
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import can_ask, settings, shared
+from tui.shell.options import can_ask, settings, shared_options
 from tui.shell.standard_output import put
 
 EXAMPLE = 'specchat edit FILE "add type hints"'
@@ -22,7 +22,7 @@ EXAMPLE = 'specchat edit FILE "add type hints"'
 @click.option("--diff", "prints", is_flag=True, help="Print a patch, and write nothing.")
 @click.option("--check", metavar="COMMAND", help="Run this command afterwards; if it fails, undo.")
 @click.option("--undo", is_flag=True, help="Bring back the files as they were before.")
-@shared
+@shared_options
 def edit(
     arguments: tuple[str, ...],
     yes: bool,
@@ -67,7 +67,7 @@ def edit(
         raise UsageError("--force goes with --yes or --diff. Without these, y writes any version.")
     chosen = settings(options)
     console, passed = EngineConsole(), True
-    with console.opened(starts_engine=True):
+    with console.open(starts_engine=True):
         from assistant.edit.rewrite import rewrites
         from tui.shell.edit_session import EditSession
 

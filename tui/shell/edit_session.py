@@ -118,14 +118,14 @@ class EditSession:
         finished, hunks = self._rewritten(rewrite)
         text = "\n".join(rewrite.new(finished.text))
         try:
-            new = file.encoded(text)
+            new = file.encode(text)
         except UsageError as error:  # its encoding has no such character
             raise UsageError(f"{error} {_put_aside(file, text.encode(), 'new version')}") from None
         gap = rewrite.gap(finished.text, finished.stop)
         self._print(f"{counts(hunks)} lines", "dim")
         warnings = self._show_warnings(rewrite, new, gap)
         if self._interactive and new != file.data:
-            new = self._confirmed(rewrite, new, bool(gap))
+            new = self._confirm(rewrite, new, bool(gap))
         self._print(" · ".join(figures(finished.stats)), "dim")
         if warnings and not (self._interactive or self._forces):
             return f"{path} stays as it is; --force writes it anyway. {' '.join(warnings)}"
@@ -144,7 +144,7 @@ class EditSession:
             request = replace(request, sampling=replace(request.sampling, temperature=0.0))
         whole, part = map(self._console.count, (rewrite.file.text, rewrite.old))
         n_ctx = min(self._ready.target.n_ctx, max(self._settings.n_ctx or 0, CONTEXT))
-        request = rewrite.request(request, rewrite.shown(whole, part, n_ctx))
+        request = rewrite.request(request, rewrite.visible_part(whole, part, n_ctx))
         if request.max_tokens is None:
             request = replace(request, max_tokens=2 * part + 500)
         with closing(DiffPrinting(console.console, rewrite.file.lines, rewrite.part)) as printing:
@@ -183,7 +183,7 @@ class EditSession:
             self._print(warning, "yellow", by_words=True)
         return warnings
 
-    def _confirmed(self, rewrite: Rewrite, new: bytes, fragment: bool) -> bytes:
+    def _confirm(self, rewrite: Rewrite, new: bytes, fragment: bool) -> bytes:
         """Ask whether to write a new version; return the content to write."""
         self._console.stoppable, file = False, rewrite.file
         while True:
@@ -200,12 +200,12 @@ class EditSession:
             if key in ("y", "n", "q", "\x1b"):
                 return new if key == "y" else file.data
             if key == "e":
-                before, new = new, self._edited(rewrite, new)
+                before, new = new, self._edit_by_hand(rewrite, new)
                 fragment = fragment and new == before  # the user saw it and left it unchanged
                 if new != before:
                     self._show_warnings(rewrite, new)
 
-    def _edited(self, rewrite: Rewrite, new: bytes) -> bytes:
+    def _edit_by_hand(self, rewrite: Rewrite, new: bytes) -> bytes:
         """Open a new version in the user's editor; return the result, and show its change."""
         try:
             with tempfile.TemporaryDirectory() as folder:

@@ -81,7 +81,7 @@ class EngineConsole:
         return self.console.status("looking for the models", refresh_per_second=rate)
 
     @contextmanager
-    def opened(self, starts_engine: bool = False) -> Iterator[None]:
+    def open(self, starts_engine: bool = False) -> Iterator[None]:
         """Show progress in this context, and close the engine at its end.
 
         With `starts_engine` the engine's process starts first: it takes longer than all imports.

@@ -10,7 +10,7 @@ from typing import Any, TextIO, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from assistant.settings.keys import Key, Value, shown
+from assistant.settings.keys import Key, Value, display
 from assistant.settings.settings import KEYS, Settings
 from models.errors import SpecchatError
 from tui.safe import safe
@@ -97,14 +97,14 @@ def intended_option(error: click.NoSuchOption) -> str | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
-def shared(command: Command) -> Command:
+def shared_options(command: Command) -> Command:
     """Add the shared options; the command takes them as keywords for `settings`."""
     for option in reversed([_option(key) for key in KEYS.values() if key.option]):
         command = option(command)
     return command
 
 
-def constrained(command: Command) -> Command:
+def constraint_options(command: Command) -> Command:
     """Add the options of the constraint; the command takes them for `constraint_of`."""
     for option in (
         click.option("--grammar", type=FILE, help="Answer by a grammar, in GBNF or Lark syntax."),
@@ -138,13 +138,13 @@ def offer_models(
 ) -> list[CompletionItem]:
     """Complete names of the catalogue and of models on this machine, or a path."""
     from models import catalog  # needed by completion only
-    from models.files.stores import stored
+    from models.files.stores import stored_models
 
     if incomplete.startswith(("/", "./", "../", "~")):
         return [CompletionItem(incomplete, type="file")]  # the shell completes files
     words = [*others, *catalog.FILES]
     with suppress(SpecchatError, OSError):
-        words += [model.reference for model in stored()]
+        words += [model.reference for model in stored_models()]
     return [CompletionItem(word) for word in dict.fromkeys(words) if word.startswith(incomplete)]
 
 
@@ -152,9 +152,9 @@ def _option(key: Key) -> Callable[[Command], Command]:
     if key.kind is bool:
         opposite = "--online" if key.name == "offline" else f"--no-{key.flag[2:]}"
         names = [key.name, f"{key.flag}/{opposite}"]
-        return click.option(*names, default=None, help=f"{key.help}  [{shown(key.default)}]")
+        return click.option(*names, default=None, help=f"{key.help}  [{display(key.default)}]")
     names = [key.name, key.flag, *ALIASES.get(key.name, ())]
-    default = f"  [{shown(key.default)}]" if shown(key.default) else ""
+    default = f"  [{display(key.default)}]" if display(key.default) else ""
     return click.option(
         *names, type=SettingParameter(key), metavar=key.hint, help=f"{key.help}{default}"
     )

@@ -27,7 +27,7 @@ from tui.app.signals import ending_signals
 from tui.labels import figures, model_name
 from tui.safe import safe
 from tui.shell.engine_console import EngineConsole
-from tui.shell.options import FILE, NumberParameter, settings, shared
+from tui.shell.options import FILE, NumberParameter, settings, shared_options
 
 if TYPE_CHECKING:  # they import the server's libraries, which are slow to load
     from assistant.serve.endpoint import Endpoint
@@ -76,7 +76,7 @@ EDITORS = {
 )
 @click.option("--strict-api", is_flag=True, help="Refuse what has no effect in a request.")
 @click.option("--editor", type=click.Choice([*EDITORS]), help="Also print lines to set it up.")
-@shared
+@shared_options
 def serve(
     host: str,
     port: int,
@@ -94,7 +94,7 @@ def serve(
     chosen, address, token = settings(options), _address(host), _read_token(token_file)
     generated = None if token or is_local(address) else secrets.token_urlsafe(24)
     console = EngineConsole()
-    with _bind(address, port) as listening, console.opened():
+    with _bind(address, port) as listening, console.open():
         setup, no_draft = chosen.setup(console.show_check)
         # Stored conversations are private: they must not be proposed to clients either.
         setup = replace(setup, recalls=False, snapshots=0, memory=MEMORY)

@@ -65,10 +65,10 @@ def announce(text: str) -> None:
 
 def guard_streams() -> None:
     """Have `sys.stdout` and `sys.stderr` write to a `StandardOutput`."""
-    sys.stdout, sys.stderr = _guarded(1, sys.stdout), _guarded(STDERR, sys.stderr)
+    sys.stdout, sys.stderr = _guard(1, sys.stdout), _guard(STDERR, sys.stderr)
 
 
-def _guarded(number: int, out: TextIO | None) -> TextIO:
+def _guard(number: int, out: TextIO | None) -> TextIO:
     if out is None:  # closed: keep its number from other files
         os.dup2(os.open(os.devnull, os.O_RDONLY), number)
         out = os.fdopen(number, "w", encoding="utf-8", closefd=False)

@@ -23,9 +23,9 @@ from tui.text.fragment import (
     HorizontalRule,
     Table,
     drawn,
-    joined,
+    expand_tabs,
+    join,
     plain,
-    untabbed,
     with_ghosts,
 )
 from tui.text.markdown_reading import Block
@@ -126,7 +126,7 @@ class Formatter:
     ) -> BlockPart:
         """Return a part with the bullets and frames of its containers, each bullet once."""
         frame, ground = (FRAME, GROUND) if is_code else ("", "")
-        first = joined([*(first for first, _ in self._containers), drawn(frame)])
+        first = join([*(first for first, _ in self._containers), drawn(frame)])
         rest = "".join(rest for _, rest in self._containers)
         self._containers = [(drawn(own), own) for _, own in self._containers]
         return BlockPart(body, first, rest + frame, after_blank, ground)
@@ -158,7 +158,7 @@ class Formatter:
                 styled = Content.styled(child.content, " ".join([*opened, *code]))
                 parts.append(Fragment(styled, positions))
                 self._skip(mark)
-        return with_ghosts(untabbed(joined(parts)), self.ghosts)
+        return with_ghosts(expand_tabs(join(parts)), self.ghosts)
 
     def _positions(self, content: str) -> Sequence[int]:
         """Return the positions in the whole text of a text that follows the cursor."""
@@ -189,11 +189,11 @@ class Formatter:
         for number, line in enumerate(lines, begin + is_fence):
             end = self.position(min(number + 1, len(self._starts) - 1))
             positions += range(end - 1 - len(line), end)  # the line break, too
-        code = untabbed(Fragment(Content("\n".join(lines)), positions[:-1]))
+        code = expand_tabs(Fragment(Content("\n".join(lines)), positions[:-1]))
         language = token.info if is_fence else ""
-        spans = highlighted(code.content.plain, language, self._ansi, self._dark).spans
+        spans = highlight_code(code.content.plain, language, self._ansi, self._dark).spans
         code = Fragment(Content(code.content.plain, [*spans]), code.positions)
-        return with_ghosts(joined([label, code]), self.ghosts)
+        return with_ghosts(join([label, code]), self.ghosts)
 
     def _table(self, opening: Token, tokens: Iterator[Token]) -> Table:
         """Return a table, and consume its tokens."""
@@ -219,7 +219,7 @@ class Formatter:
 
 
 @lru_cache(maxsize=128)
-def highlighted(code: str, language: str, ansi: bool, dark: bool) -> Content:
+def highlight_code(code: str, language: str, ansi: bool, dark: bool) -> Content:
     """Return code in the colours of a language, which is never guessed."""
     theme: type[HighlightTheme] = SyntaxTheme
     if ansi:

@@ -47,10 +47,10 @@ class Fragment(NamedTuple):
 
 def plain(text: str, position: int, column: int = 0) -> Fragment:
     """Return lines of the source, the first of them from a column on, unformatted."""
-    return untabbed(Fragment(Content(text), range(position, position + len(text))), column)
+    return expand_tabs(Fragment(Content(text), range(position, position + len(text))), column)
 
 
-def untabbed(fragment: Fragment, column: int = 0) -> Fragment:
+def expand_tabs(fragment: Fragment, column: int = 0) -> Fragment:
     """Return text with spaces for its tabs; its first character is in a column of its line."""
     content, shown = fragment.content, list[str]()
     for character in content.plain:
@@ -67,7 +67,7 @@ def drawn(text: str, style: str = DRAWN) -> Fragment:
     return Fragment(Content.styled(text, style), [-1] * len(text))
 
 
-def joined(parts: Iterable[Fragment]) -> Fragment:
+def join(parts: Iterable[Fragment]) -> Fragment:
     """Return fragments as one."""
     contents, positions = list[Content](), list[int]()
     for content, known in parts:
@@ -156,7 +156,7 @@ class BlockPart:
         if self.after_blank:
             yield drawn(rest.rstrip())
         for number, line in enumerate(self.body.wrapped(max(width - cell_len(rest), 1))):
-            row = joined([drawn(rest) if number else first, line]) if rest else line
+            row = join([drawn(rest) if number else first, line]) if rest else line
             if self.ground:
                 content = row.content.pad_right(max(0, width - row.content.cell_length))
                 row = Fragment(content.stylize_before(self.ground, len(rest)), row.positions)
@@ -185,4 +185,4 @@ def _table_row(
             free = width - part.content.cell_length
             before = int(side * free) + GAP * bool(row)
             row += [drawn(" " * before), part, drawn(" " * (free - int(side * free)))]
-        yield joined(row)
+        yield join(row)

@@ -61,7 +61,7 @@ def read(text: str) -> list[Block]:
             token.content = token.content.replace(PIPE, "|")
             for child in token.children or ():
                 child.content = child.content.replace(PIPE, "|")
-        blocks += _divided(Block(block, first, last, "", is_item, is_table), lines)
+        blocks += _divide(Block(block, first, last, "", is_item, is_table), lines)
     return blocks
 
 
@@ -95,7 +95,7 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             begin = end
 
 
-def _divided(block: Block, lines: Sequence[str]) -> Iterator[Block]:
+def _divide(block: Block, lines: Sequence[str]) -> Iterator[Block]:
     """Yield the portions of a block of code, or any other block unchanged."""
     token = block.tokens[0]
     if token.type != "fence":
@@ -135,11 +135,11 @@ def _is_shown(block: Sequence[Token], source: Sequence[str]) -> bool:
         return False
     drawn = "".join(_DRAWN.get(token.type, "") for token in block)
     ignored = str.maketrans("", "", drawn)
-    shown = "".join(text for token in block for text in _shown(token))
+    shown = "".join(text for token in block for text in _visible_parts(token))
     return _visible(shown).translate(ignored) == _visible("".join(source)).translate(ignored)
 
 
-def _shown(token: Token) -> Iterator[str]:
+def _visible_parts(token: Token) -> Iterator[str]:
     """Yield the content and the marks of a token as they stand in its source."""
     match token.type:
         case "hr":

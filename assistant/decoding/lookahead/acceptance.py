@@ -110,7 +110,7 @@ class Acceptance:
     def estimate(self, source: str, bucket: int) -> float:
         """Return the estimate for a proposal whose bucket is known."""
         known = KNOWN.get(source, UNKNOWN)
-        return self._corrected(known[min(bucket, len(known) - 1)], source)
+        return self._correct(known[min(bucket, len(known) - 1)], source)
 
     def estimates(self, run: Run) -> list[float]:
         """Return the estimates for the tokens of a run, each given those before it."""
@@ -126,7 +126,7 @@ class Acceptance:
         """
         known = KNOWN.get(source, UNKNOWN)
         usual = self.confidence if source == MODEL else known[len(known) // 2]
-        return self._corrected(usual, source, better)
+        return self._correct(usual, source, better)
 
     def optimistic(self, source: str) -> float:
         """Return the expected acceptance of a source, plus one standard deviation.
@@ -141,7 +141,7 @@ class Acceptance:
         Judging a run costs nothing, whether it was proposed or not. So a source that is not used
         now is noticed as soon as it becomes good.
         """
-        for source, bucket, overlap in _observed(round_, runs):
+        for source, bucket, overlap in _overlaps(round_, runs):
             expected = self.estimate(source, bucket)
             self._text(source).observe(overlap, expected)
             self._source(source).observe(overlap, expected)
@@ -149,7 +149,7 @@ class Acceptance:
             if (margin := token.target_row.margin) is not None:
                 self._confidence.add(BY_CONFIDENCE[margin])
 
-    def _corrected(self, usual: float, source: str, better: float = 0.0) -> float:
+    def _correct(self, usual: float, source: str, better: float = 0.0) -> float:
         usual = min(max(usual, NEAREST), 1 - NEAREST)
         correction = self._source(source).value + self._text(source).value + better
         return 1 / (1 + exp(-log(usual / (1 - usual)) - correction))
@@ -162,7 +162,7 @@ class Acceptance:
         return self._texts.setdefault(source, LogOdds(0.0, precision))
 
 
-def _observed(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, float]]:
+def _overlaps(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, float]]:
     """Yield the source and the bucket of proposals, and how likely each was to be accepted."""
     for run in runs:
         yield run.source, run.buckets[0], round_.tokens[0].target_row.prob(run.tokens[0])

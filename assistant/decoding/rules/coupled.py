@@ -38,17 +38,17 @@ class Noise:
     """Pseudorandom exponential numbers. A seed counts modulo 2 ** 64."""
 
     def __init__(self, seed: int) -> None:
-        self._seed = _mixed(np.array([seed % 2**64], np.uint64))
+        self._seed = _mix(np.array([seed % 2**64], np.uint64))
 
     def exponentials(self, position: int, ids: Ids) -> Probs:
         """Return the positive numbers of some tokens at a position: P(E > x) = exp(-x)."""
-        words = _mixed(ids.astype(np.uint64) * _GOLDEN + _mixed(self._seed + np.uint64(position)))
+        words = _mix(ids.astype(np.uint64) * _GOLDEN + _mix(self._seed + np.uint64(position)))
         words >>= _11
         exponentials: Probs = -np.log((words + 0.5) * _SCALE)
         return exponentials
 
 
-def _mixed(words: Words) -> Words:
+def _mix(words: Words) -> Words:
     """Return the numbers that SplitMix64 makes of its states.
 
     Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators", figure 14.

@@ -152,13 +152,13 @@ class InfillSource(SuffixSource):
 
     def read(self, tokens: Sequence[int]) -> None:
         """Add the new tokens of the answer."""
-        super().read(self._continued(tokens))
+        super().read(self._continuation(tokens))
 
     def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
         """Offer up to `budget` tokens."""
-        return super().offer(self._continued(tokens), budget)
+        return super().offer(self._continuation(tokens), budget)
 
-    def _continued(self, tokens: Sequence[int]) -> list[int]:
+    def _continuation(self, tokens: Sequence[int]) -> list[int]:
         return [*self._context, *tokens[self._start :]]
 
 

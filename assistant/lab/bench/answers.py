@@ -38,7 +38,7 @@ class Compared:
 
     outcomes: tuple[Measured | str, ...]  # empty: of a trial in another process
 
-    def joined(self, others: "Iterable[Compared]") -> "Compared":
+    def join(self, others: "Iterable[Compared]") -> "Compared":
         """Return the outcomes of all trials, from those of each process."""
         columns = zip(self.outcomes, *(other.outcomes for other in others), strict=True)
         return Compared(tuple(next(filter(None, column)) for column in columns))
@@ -100,7 +100,7 @@ def together(totals: Iterable[Totals]) -> Totals:
     return Totals(tuple(answer for total in totals for answer in total.answers))
 
 
-def matched(
+def match_answers(
     answers: Sequence[RunAnswer], system: str, reference: str, kind: str = ALL
 ) -> dict[QuestionKey, tuple[Totals, Totals]]:
     """Return two systems' answers to the questions of a kind that both have answered."""

@@ -154,7 +154,7 @@ def sweep_systems(source: str, lookaheads: str) -> tuple[System, ...]:
     return parse_systems(",".join(["ars", *(f"{source}={k}" for k in ks)]))
 
 
-def interleaved(
+def interleave(
     questions: Sequence[Question],
     systems: Sequence[System],
     sampling: Sampling,
@@ -211,7 +211,7 @@ def task_and_sampling(kind: str) -> tuple[str, str]:
 
 
 def _arm(key: str, questions: Sequence[Question], systems: Sequence[System]) -> Iterator[BenchItem]:
-    for item in interleaved(questions, systems, SAMPLINGS[key]):
+    for item in interleave(questions, systems, SAMPLINGS[key]):
         kind = item.question.kind
         question = replace(item.question, kind=f"{kind}{SEPARATOR}{key}")
         yield replace(item, question=question, max_tokens=LONGEST_ANSWERS.get(kind))

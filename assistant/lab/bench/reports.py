@@ -15,7 +15,7 @@ import numpy as np
 
 from assistant.decoding.lookahead.forecast import expected_tokens
 from assistant.lab.bench import plan
-from assistant.lab.bench.answers import ALL, RunAnswer, kinds, matched, sums, together
+from assistant.lab.bench.answers import ALL, RunAnswer, kinds, match_answers, sums, together
 from assistant.lab.bench.intervals import geometric_mean, mean, ratio_of_sums, share
 from assistant.lab.table import Cell, Interval, ResultTable
 from assistant.system import System
@@ -47,7 +47,7 @@ def prompts(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[Res
     reference, rows = systems[0].name, list[list[Cell]]()
     for kind in [*kinds(answers), ALL]:
         for name in (system.name for system in systems):
-            if both := matched(answers, name, reference, kind).values():
+            if both := match_answers(answers, name, reference, kind).values():
                 ratios = [own.speedup(ars) for own, ars in both]
                 stats = together(own for own, _ in both).stats
                 ratio: list[Cell] = [geometric_mean(ratios), min(ratios)]
@@ -163,7 +163,7 @@ def tables(
 def _chen(answers: Sequence[RunAnswer], references: Mapping[str, str]) -> ResultTable:
     rows: list[list[Cell]] = []
     for kind in sorted(kinds(answers), key=lambda kind: plan.task_and_sampling(kind)[0]):
-        both = matched(answers, SPS, "ars", kind)
+        both = match_answers(answers, SPS, "ars", kind)
         if plan.task_and_sampling(kind)[1] not in (plan.GREEDY, plan.NUCLEUS) or not both:
             continue
         scored = [
@@ -200,7 +200,7 @@ def _speeds(greedy: Sequence[RunAnswer], rates: Mapping[str, float]) -> list[lis
     rows: list[list[Cell]] = []
     for kind, alpha in rates.items():
         for k in plan.LOOKAHEADS:
-            both = matched(greedy, f"model={k}", "ars", kind).values()
+            both = match_answers(greedy, f"model={k}", "ars", kind).values()
             if not any(own.stats.drafted for own, _ in both):
                 continue
             own, ars = (together(side) for side in zip(*both, strict=True))
@@ -221,7 +221,7 @@ def _weights(answers: Sequence[RunAnswer], systems: Sequence[System]) -> list[li
     first = ""
     for system in sorted(systems, key=lambda system: system.target is None):
         if own := sums(files, system.name):
-            both = matched(files, system.name, first).values()
+            both = match_answers(files, system.name, first).values()
             ratios = [ours.speedup(theirs) for ours, theirs in both]
             first = first or system.name
             speeds = [totals.stats.tokens_per_s for totals in own.values()]

@@ -100,7 +100,7 @@ class TrialLane(NamedTuple):
     controller: Controller | None  # of the system, for all its answers; None without costs
     before_s: float  # seconds of the draft's steps in earlier answers
 
-    def measured(self, answer_events: Iterable[events.AnswerEvent]) -> Measured | str:
+    def measure(self, answer_events: Iterable[events.AnswerEvent]) -> Measured | str:
         """Return the measured answer, or why it failed if others may still be measured.
 
         A `ModelError` says that the models could not continue.
@@ -162,7 +162,7 @@ class TrialRunner:
             if job.part is not None:
                 strides = _strides(lanes[step.lane].runner)
                 self._state.emit(events.LaneEvent(step.lane, strides, step.event))
-        outcomes = {i: lane.measured(by_lane[i]) for i, lane in lanes.items()}
+        outcomes = {i: lane.measure(by_lane[i]) for i, lane in lanes.items()}
         return Compared(tuple(outcomes.get(i, "") for i in range(len(setups))))
 
     def close(self) -> None:

@@ -39,7 +39,7 @@ class ProvedPair:
 
     def start(self, prompt: Sequence[int]) -> "DecodedText":
         """Return a text without an answer; its prompt is evaluated except for the last token."""
-        emptied(self.target).logits(prompt[:-1], rows=0)
+        empty_cache(self.target).logits(prompt[:-1], rows=0)
         return DecodedText(list(prompt), len(prompt))
 
 
@@ -119,7 +119,7 @@ class DecodedText:
         self.proposed += round_.proposed
 
 
-def emptied(model: Model) -> Model:
+def empty_cache(model: Model) -> Model:
     """Return a model after emptying its cache."""
     model.logits([0], rows=0)
     return model

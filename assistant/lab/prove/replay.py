@@ -32,7 +32,7 @@ from assistant.lab.prove.pair import (
     DecodedText,
     ProvedPair,
     RecordingModel,
-    emptied,
+    empty_cache,
     imagined_controller,
     rounds_of,
 )
@@ -164,7 +164,7 @@ class AlwaysSnapshotModel(RecordingModel):
 def check_noise(target: Model, text: DecodedText, widths: Sequence[int]) -> Iterator[Check]:
     """Evaluate decoded tokens again, in batches; and a prompt in one batch and in several."""
     for width in widths:
-        emptied(target).logits(text.tokens[: text.start - 1], rows=0)
+        empty_cache(target).logits(text.tokens[: text.start - 1], rows=0)
         pairs = list[tuple[Logits, Logits]]()  # of rows, from a single token and from a batch
         for start in range(text.start, len(text.tokens) - width + 1, width):
             rows = target.logits(text.tokens[: start + width - 1], rows=width)

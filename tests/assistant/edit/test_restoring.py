@@ -6,7 +6,7 @@ import pytest
 
 from assistant.edit import text_file
 from assistant.edit.part import Part
-from assistant.edit.restoring import restored
+from assistant.edit.restoring import restore
 from assistant.edit.rewrite import Rewrite
 
 HEAD = ["import os", "", ""]
@@ -35,24 +35,24 @@ def rewrite(wish: str = "Rename a to path", name: str = "a.py") -> Rewrite:
     ],
 )
 def test_lines_left_out_unasked_are_put_back_before_those_that_follow(new, lines, first, last):
-    back = restored(rewrite(), new, set())
+    back = restore(rewrite(), new, set())
     assert back[:3] == (lines, first, last)
-    assert restored(rewrite(), new, back.lost) is None
+    assert restore(rewrite(), new, back.lost) is None
 
 
 @pytest.mark.parametrize("name", ["a.md", "a.yaml", "a.css"])
 def test_all_lines_come_back_of_an_end_that_is_left_out_unasked(name):
     new = [PROSE[0].upper(), *PROSE[1:3]]
     wish = "Shout, only in line one, and keep the rest"
-    back = restored(rewrite(wish, name), new, set(), is_whole=True)
+    back = restore(rewrite(wish, name), new, set(), is_whole=True)
     assert back[:3] == ([*new, *PROSE[3:]], 4, 7)
     for wish in ("Shout the first three lines", "Keep three lines only", "Drop the others"):
-        assert restored(rewrite(wish, name), new, set(), is_whole=True) is None
+        assert restore(rewrite(wish, name), new, set(), is_whole=True) is None
 
 
 def test_all_lines_come_back_that_an_addition_leaves_out():
     new = ["Title", PROSE[0], *PROSE[5:]]
-    back = restored(rewrite("Add a title", "a.md"), new[:3], set())
+    back = restore(rewrite("Add a title", "a.md"), new[:3], set())
     assert back[:3] == (["Title", *PROSE[:5]], 2, 5)
 
 
@@ -69,4 +69,4 @@ def test_all_lines_come_back_that_an_addition_leaves_out():
     ],
 )  # fmt: skip
 def test_lines_removed_on_request_or_still_there_are_not_put_back(wish, new):
-    assert restored(rewrite(wish), new, set()) is None
+    assert restore(rewrite(wish), new, set()) is None

@@ -58,7 +58,7 @@ def test_only_the_bytes_of_the_changed_line_change(made, name):
     changed = [*file.lines]
     changed[at] = lines[at]
     answer = answered(rewrite, changed[slice(*part)])
-    assert file.encoded("\n".join(rewrite.new(answer))) == data()
+    assert file.encode("\n".join(rewrite.new(answer))) == data()
     assert rewrite.gap(answer, Stop.STOP_STRING) == ""
 
 

@@ -30,7 +30,7 @@ def test_encoding_line_ends_and_last_newline_stay(tmp_path, encoding, end, last)
     path.write_bytes((TEXT.rstrip("\n") + last).replace("\n", end).encode(encoding))
     file = text_file.read(path)
     assert file.lines == ("one", "two ü", "three")
-    new = file.encoded("one\n2 ü\nthree\n")
+    new = file.encode("one\n2 ü\nthree\n")
     assert new == path.read_bytes().replace("two".encode(file.encoding), "2".encode(file.encoding))
 
 
@@ -40,7 +40,7 @@ def test_each_old_line_keeps_its_own_end_where_they_differ(tmp_path):
     file = text_file.read(path)
     for end in ("\n", "\r\n"):  # a new text brings none of its own
         new = end.join(["a", "b", "new", "c", "d"])
-        assert file.encoded(new) == b"a\r\nb\nnew\r\nc\r\nd\r\n"
+        assert file.encode(new) == b"a\r\nb\nnew\r\nc\r\nd\r\n"
 
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")), st.data())
@@ -48,7 +48,7 @@ def test_of_mixed_ends_those_above_a_change_stay(old, new, data):
     """And the text is the new one in any case."""
     ends = [data.draw(st.sampled_from(["\n", "\r\n"])) for _ in old]
     file = text_file.parse(Path("f"), "".join(map(add, old, ends)).encode())
-    written = file.encoded("\n".join(new)).decode()
+    written = file.encode("\n".join(new)).decode()
     assert written.replace("\r\n", "\n").rstrip("\n") == "\n".join(new)
     same = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), None)
     assert written.startswith("".join(map(add, old[:same], ends))) or same is None
@@ -57,7 +57,7 @@ def test_of_mixed_ends_those_above_a_change_stay(old, new, data):
 def test_a_character_that_the_encoding_lacks_is_refused():
     file = text_file.parse(Path("f"), "été\n".encode("latin-1"))
     with pytest.raises(UsageError, match="latin-1, which has no '→'"):
-        file.encoded("été → hiver")
+        file.encode("été → hiver")
 
 
 def test_a_file_is_replaced_in_one_step_with_its_mode_and_where_its_link_leads(tmp_path):

@@ -54,7 +54,7 @@ def test_an_engine_that_reads_a_file_in_small_batches_is_measured_so(tmp_path):
 
 def test_a_machine_too_slow_for_the_whole_trial_is_measured_too(tiny_target, monkeypatch):
     monkeypatch.setattr(engine_trial, "MEASURING_S", 0.0)
-    figures = engine_trial._measured(ENGINE, tiny_target, 0, 1)
+    figures = engine_trial._measure(ENGINE, tiny_target, 0, 1)
     assert figures.reading_s > 0
     assert 1 in figures.seconds
 

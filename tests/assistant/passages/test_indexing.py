@@ -176,7 +176,7 @@ def test_a_file_that_grows_while_it_is_read_is_named(folder, monkeypatch):
         return real(descriptor, size)
 
     monkeypatch.setattr(file_lines.os, "read", read)
-    with Folders([folder]).opened("a.txt") as descriptor:
+    with Folders([folder]).open("a.txt") as descriptor:
         with pytest.raises(file_lines.UnsupportedFile, match="changes while it is read"):
             file_lines.content(descriptor, ".txt")
         assert (folder / "a.txt").stat().st_size == 13  # it was not read for as long as it grew
@@ -330,5 +330,5 @@ def test_a_link_to_another_database_and_a_pipe_are_no_index(tmp_path, mode):
     os.mkfifo(tmp_path / "pipe.db")
     for name in ("link.db", "pipe.db"):
         with pytest.raises(sqlite3.OperationalError, match="not a regular file"):
-            index_file.opened(tmp_path / name, mode)
+            index_file.open_index(tmp_path / name, mode)
     assert not (tmp_path / "other.db").exists()

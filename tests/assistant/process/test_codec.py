@@ -27,7 +27,7 @@ from assistant.process.wire import (
     Envelope,
     Garbled,
     TooLong,
-    framed,
+    frame,
     read,
     receive,
 )
@@ -167,7 +167,7 @@ def test_garbage_is_called_garbage(data: bytes) -> None:
 @settings(max_examples=100)
 @given(st.lists(st.binary(max_size=50)), st.lists(st.integers(1, 9), min_size=1))
 async def test_messages_survive_any_cut_of_a_pipe(messages: list[bytes], cuts: list[int]) -> None:
-    stream = b"".join(map(framed, messages))
+    stream = b"".join(map(frame, messages))
     pipe, start = asyncio.StreamReader(), 0
     for cut in cycle(cuts):
         if start >= len(stream):
@@ -185,7 +185,7 @@ async def test_messages_survive_any_cut_of_a_pipe(messages: list[bytes], cuts: l
 
 async def test_a_message_that_is_too_long_is_refused_at_both_ends() -> None:
     with pytest.raises(TooLong):
-        framed(bytes(MAX_FRAME_BYTES + 1))
+        frame(bytes(MAX_FRAME_BYTES + 1))
     with pytest.raises(Garbled):
         read(io.BytesIO(b"\xff\xff\xff\xff"))
     pipe = asyncio.StreamReader()

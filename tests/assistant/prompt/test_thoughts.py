@@ -124,7 +124,7 @@ def reader(budget=None, at=OPENED, closing=(4, 5), start=1, markers=THINK, words
 
 
 def forced(budget, *context, **others):
-    return reader(budget, **others).forced(context)
+    return reader(budget, **others).forced_token(context)
 
 
 def test_a_thought_that_had_its_share_is_ended_token_by_token():
@@ -152,7 +152,7 @@ def test_a_thought_beyond_its_budget_ends_with_the_marker_in_any_answer(markers,
     closing = (4, 5) if markers is THINK else (len(words) - 2, len(words) - 1)
     holds = reader(budget, at, closing, 0, markers, words)
     answer = list(begun)
-    while (token := holds.forced(answer)) is not None:
+    while (token := holds.forced_token(answer)) is not None:
         answer.append(token)
     assert len(answer) <= len(begun) + len(closing)
     state = holds.state(answer)
@@ -165,7 +165,7 @@ def test_the_state_of_a_thought_depends_on_the_tokens_alone(asked, budget, marke
     one = reader(budget, start=0, markers=markers)
     for answer in asked:
         anew = reader(budget, start=0, markers=markers)
-        assert one.forced(answer) == anew.forced(answer)
+        assert one.forced_token(answer) == anew.forced_token(answer)
         assert one.answer_start(answer) == anew.answer_start(answer)
         assert one.state(answer) == anew.state(answer)
 
@@ -261,7 +261,7 @@ def test_without_a_switch_a_thought_that_is_not_wanted_is_ended_before_it_begins
     ids, request = prompt(opened, thinking="off")
     thoughts, answer = thoughts_of(opened, request, ids), []
     assert thoughts.state(ids).position.state == "thought"
-    while (token := thoughts.forced([*ids, *answer])) is not None:
+    while (token := thoughts.forced_token([*ids, *answer])) is not None:
         answer.append(token)
     assert text(opened, answer) == "</think>"
 
@@ -318,7 +318,7 @@ def test_a_continued_answer_begins_where_it_stopped(template):
             thoughts = thoughts_of(goes_on, request, again)
             assert again == tokens_
             assert thoughts.state(again).position.state == "thought"
-            assert thoughts.forced(again) == ord("<")  # what it thought before counts
+            assert thoughts.forced_token(again) == ord("<")  # what it thought before counts
     marked = "Hm.</think>\n\nYes"  # as a client may write both
     for thought, content in (("Hm.", "Yes"), ("", "Yes"), ("", marked)):
         tokens_, request = prompt(goes_on, ASKED, Message("assistant", content, (), thought))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assistant.passages.file_lines import SCANNED
 from assistant.prompt.context import fit
 from assistant.session.attachments import LIMIT, read
-from assistant.session.messages import joined, messages_of
+from assistant.session.messages import join_message, messages_of
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import UsageError
 from tests.assistant.passages.indexes import with_worker
@@ -80,7 +80,7 @@ def test_a_document_without_readable_text_is_explained(folder, monkeypatch) -> N
 
 @given(st.lists(st.text("`a\n", max_size=12)), st.sampled_from(["Why?", " "]))
 def test_texts_come_before_the_words_and_none_ends_its_fence(texts: list[str], words: str) -> None:
-    message = joined(words, [Attachment("x", text) for text in texts])
+    message = join_message(words, [Attachment("x", text) for text in texts])
     ends = r"(?=\n\nx:\n`|\n\nWhy\?\Z|\Z)"
     fenced = re.findall(rf"(?:^|\n\n)x:\n(`{{3,}})\n(.*?)\n\1{ends}", message, re.DOTALL)
     assert [text for _, text in fenced] == texts

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.session.citing import before_question, sources
 from assistant.session.messages import passages_of
-from assistant.session.support import Support, check, struck, unsupported
+from assistant.session.support import Support, check, find_unsupported, struck
 from assistant.store.exports import markdown
 from assistant.store.values import Attachment, FullConversation, StoredMessage
 
@@ -90,7 +90,7 @@ NEW = Attachment("docs/new.md", "The port is 8080.", 2, 3, 3)
 def test_numbers_and_names_that_stand_in_no_passage_are_found() -> None:
     right = wrong = missed = 0
     for pair in PAIRS:
-        found = unsupported(pair["answer"], [pair["passages"], pair["question"]])
+        found = find_unsupported(pair["answer"], [pair["passages"], pair["question"]])
         values = {each.split()[0] for each in found}  # without units
         right += len(values & {*pair["marked"]})
         wrong += len(values - {*pair["marked"]})

@@ -15,7 +15,7 @@ from textual.theme import BUILTIN_THEMES
 
 from assistant.request import Sampling
 from assistant.settings.config_file import Config, add_tools, read
-from assistant.settings.keys import shown
+from assistant.settings.keys import display
 from assistant.settings.layers import Layers, load
 from assistant.settings.settings import KEYS, THEMES, Settings
 from assistant.settings.template import literal, template
@@ -133,7 +133,7 @@ def test_template_with_every_key_uncommented_says_the_defaults():
 
 def test_values_are_shown_as_they_are_typed():
     for key in KEYS.values():
-        assert key.parse(shown(key.default)) == key.default
+        assert key.parse(display(key.default)) == key.default
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])

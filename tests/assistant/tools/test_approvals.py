@@ -25,15 +25,15 @@ def path(tmp_path):
 def test_an_approval_for_a_conversation_is_for_no_other_and_for_no_other_run(path):
     approvals = Approvals(path)
     approvals.allow(TOOL, "conversation", 1)
-    assert approvals.approved(TOOL, 1) == "conversation"
-    assert approvals.approved(TOOL, 2) is None
-    assert Approvals(path).approved(TOOL, 1) is None
+    assert approvals.approval(TOOL, 1) == "conversation"
+    assert approvals.approval(TOOL, 2) is None
+    assert Approvals(path).approval(TOOL, 1) is None
     assert not path.exists()
 
 
 def test_an_approval_for_always_is_on_disk_for_the_user_alone(path):
     Approvals(path).allow(TOOL, "always", 1)
-    assert Approvals(path).approved(TOOL, 2) == "always"
+    assert Approvals(path).approval(TOOL, 2) == "always"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -41,22 +41,22 @@ def test_an_approval_for_always_is_on_disk_for_the_user_alone(path):
 def test_a_tool_that_changed_is_another_tool(path, how):
     approvals = Approvals(path)
     approvals.allow(TOOL, how, 1)
-    assert approvals.approved(CHANGED, 1) is None
-    assert approvals.approved(replace(TOOL, tool=Tool("srv2__go", "goes", "{}")), 1) is None
+    assert approvals.approval(CHANGED, 1) is None
+    assert approvals.approval(replace(TOOL, tool=Tool("srv2__go", "goes", "{}")), 1) is None
     approvals.allow(CHANGED, how, 1)
-    assert approvals.approved(CHANGED, 1) == how
+    assert approvals.approval(CHANGED, 1) == how
     if how == "always":  # the tool that it was is forgotten
-        assert approvals.approved(TOOL, 1) is None
+        assert approvals.approval(TOOL, 1) is None
 
 
 def test_an_approval_revoked_in_one_window_is_revoked_in_all(path):
     first, second = Approvals(path), Approvals(path)
     first.allow(TOOL, "always", 1)
     first.allow(TOOL, "conversation", 1)
-    assert second.approved(TOOL, 1) == "always"
+    assert second.approval(TOOL, 1) == "always"
     first.revoke(CHANGED)  # whatever it was before
-    assert first.approved(TOOL, 1) is None
-    assert second.approved(TOOL, 1) is None
+    assert first.approval(TOOL, 1) is None
+    assert second.approval(TOOL, 1) is None
 
 
 ALLOWING = """
@@ -84,8 +84,8 @@ def test_windows_that_allow_tools_at_once_lose_no_approval_and_bring_no_revoked_
     assert [len(window.communicate()[0].split()) for window in windows] == [59, 59]
     names = {f"srv__{name}{number}" for name in "ab" for number in range(60)}
     others = [OfferedTool(Tool(name, "", "{}"), "srv", False, "f") for name in names]
-    assert {approvals.approved(each, 1) for each in others} == {"always"}
-    assert approvals.approved(TOOL, 1) is None
+    assert {approvals.approval(each, 1) for each in others} == {"always"}
+    assert approvals.approval(TOOL, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_a_damaged_file_approves_nothing_and_is_kept(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
     approvals = Approvals(path)
-    assert approvals.approved(TOOL, 1) is None
+    assert approvals.approval(TOOL, 1) is None
     approvals.allow(TOOL, "always", 1)
-    assert approvals.approved(TOOL, 1) == "always"
+    assert approvals.approval(TOOL, 1) == "always"
     assert path.with_suffix(".damaged").read_bytes() == content
 
 
@@ -112,4 +112,4 @@ def test_an_approval_that_cannot_be_stored_is_none(path):
     approvals = Approvals(path)
     with pytest.raises(StorageError, match="cannot be written"):
         approvals.allow(TOOL, "always", 1)
-    assert approvals.approved(TOOL, 1) is None
+    assert approvals.approval(TOOL, 1) is None

@@ -11,7 +11,7 @@ from models.files.gguf_files import is_label, labelled_file
 from models.files.locate import identify, resolve, variant
 from models.files.places import hub_cache
 from models.files.pull import pull
-from models.files.stores import installed
+from models.files.stores import installed_models
 from tests import tiny
 from tests.models.files.conftest import refused
 from tests.models.files.stores import OTHER, file, hub_file, ollama_model
@@ -117,7 +117,7 @@ def test_installed_lists_each_whole_model_once_and_how_to_name_it(hosted, data, 
     hub_file(hosted.repo, hosted.revision, hosted.file, data, hosted.sha256)
     hub_file("some/one", OTHER, "file.gguf", data, "e" * 64)
     file(tmp_path / "models" / "mine.gguf", data)
-    references = [model.reference for model in installed()]
+    references = [model.reference for model in installed_models()]
     assert references == ["toy", "some/one:file.gguf", str(tmp_path / "models" / "mine.gguf")]
     assert all(identify(reference).path.is_file() for reference in references)
 
@@ -125,7 +125,7 @@ def test_installed_lists_each_whole_model_once_and_how_to_name_it(hosted, data, 
 def test_a_file_that_is_known_already_keeps_its_name(hosted, data, tmp_path):
     hub_file("some/one", OTHER, "file.gguf", data, "e" * 64)
     link = hub_file(hosted.repo, hosted.revision, hosted.file, data, hosted.sha256)
-    assert [identify(str(link), installed()).name, identify("toy").name] == ["toy", "toy"]
+    assert [identify(str(link), installed_models()).name, identify("toy").name] == ["toy", "toy"]
     assert identify(str(link)).name == hosted.file
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_whole_or_no_language_model_is_not_listed(data, tmp_p
     ):
         file(path, data)
     hub_file("org/toy", OTHER, "toy.gguf", data, "gone").resolve().unlink()
-    assert [model.path.name for model in installed()] == ["a-00001-of-00002.gguf"]
+    assert [model.path.name for model in installed_models()] == ["a-00001-of-00002.gguf"]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from models.files.checksum import verified_path
 from models.files.locate import identify
 from models.files.places import hub_cache
 from models.files.pull import pull
-from models.files.stores import installed
+from models.files.stores import installed_models
 from tests.models.files.conftest import enter, leftovers, refused, toy
 from tests.models.files.interrupting import (
     CHUNK,
@@ -130,7 +130,7 @@ def test_a_download_of_other_bytes_is_refused_and_the_next_pull_begins_again(hub
     hub.gets = [send] * 9
     for _ in range(2):  # what is too short is kept once
         refused(NO_MIRROR, "damaged|more or less|cannot be reached")
-    assert installed() == []
+    assert installed_models() == []
     hub.gets = []
     for _ in range(2):
         with suppress(NetworkError):
@@ -254,7 +254,7 @@ def test_a_place_that_cannot_be_written_is_a_sentence(hub, tmp_path):
 def test_a_pull_that_was_stopped_is_taken_up_where_it_was(hub, data, stop, share):
     at = int(len(data) * share)
     stop(at)
-    assert installed() == []
+    assert installed_models() == []
     assert len(leftovers(hub_cache())) == 1
     assert pull(NO_MIRROR).read_bytes() == data
     begin = int(hub.ranges[-1].removeprefix("bytes=").removesuffix("-"))

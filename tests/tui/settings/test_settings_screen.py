@@ -18,7 +18,7 @@ from tests.tui.chat.chat_driver import Pair, open_chat
 from tests.tui.driver import Driver
 from tui.app.program import Program
 from tui.settings.editor import edit_file, write_template
-from tui.settings.screen import SettingsScreen, explained
+from tui.settings.screen import SettingsScreen, explain
 from tui.widgets.entry_screen import EntryScreen
 
 MINE = """\
@@ -166,7 +166,7 @@ async def test_a_text_of_several_lines_is_typed_and_an_emptied_value_is_that_of_
         await page.press("ctrl+j", *"you", "enter")
         assert page.value("system") == "Hi\nyou"
         assert page.row("system").split()[2:5] == ["Hi", "⏎", "you"]
-        assert "Given by --temperature for this run" in explained(page.screen.now, "temperature")[0]
+        assert "Given by --temperature for this run" in explain(page.screen.now, "temperature")[0]
         await page.type("temperature", "")
         await page.press("delete", "enter")
         assert page.value("temperature") == 1.5
@@ -352,7 +352,7 @@ async def test_a_change_is_said_that_is_larger_than_the_model_or_cannot_be_kept_
 
 
 def test_the_explanation_of_a_setting_fits_below_the_list_at_80_columns() -> None:
-    explanations = {name: explained(Layers(), name)[1] for name in DAILY}
+    explanations = {name: explain(Layers(), name)[1] for name in DAILY}
     assert {name for name, text in explanations.items() if len(wrap(text, 76)) > 3} == set()
     assert "Allowed: yes, no. Takes effect" in explanations["ghosts"]
     assert "ansi-dark, ansi-light and " in explanations["theme"]

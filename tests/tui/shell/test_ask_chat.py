@@ -59,7 +59,7 @@ def test_an_answer_that_cannot_be_saved_ends_its_line(target, home, monkeypatch)
             raise StorageError("It is full.")
 
     monkeypatch.setattr(Store, "update", update)
-    monkeypatch.setattr("tui.shell.ask_session.SAVED_EVERY_S", -1)
+    monkeypatch.setattr("tui.shell.ask_session.SAVE_EVERY_S", -1)
     code, printed, errors = ask(target, *FEW, "--chat", "new", "First?")
     assert (code, printed[-1:]) == (4, "\n"), errors
 

@@ -69,7 +69,7 @@ def test_ctrl_c_raises_where_there_is_nothing_to_keep_and_is_what_it_was_afterwa
     console: EngineConsole,
 ) -> None:
     before = signal.getsignal(signal.SIGINT)
-    with console.opened():
+    with console.open():
         assert signal.getsignal(signal.SIGINT) != before
         engine = at_work(console, DONE)
         with pytest.raises(KeyboardInterrupt):
@@ -83,7 +83,7 @@ def test_ctrl_c_raises_where_there_is_nothing_to_keep_and_is_what_it_was_afterwa
 
 
 def test_ctrl_c_stops_the_engine_and_a_second_one_does_not_wait(console: EngineConsole) -> None:
-    with console.opened():
+    with console.open():
         at_work(console).pressed = True
         with pytest.raises(Stopped):
             console.run(Lockstep(()))
@@ -94,7 +94,7 @@ def test_ctrl_c_stops_the_engine_and_a_second_one_does_not_wait(console: EngineC
 
 
 def test_ctrl_c_between_two_jobs_stops_the_next(console: EngineConsole) -> None:
-    with console.opened():
+    with console.open():
         at_work(console, DONE)
         assert console.run(Lockstep(())) == DONE
         press()
@@ -104,7 +104,7 @@ def test_ctrl_c_between_two_jobs_stops_the_next(console: EngineConsole) -> None:
 
 
 def test_failure_is_raised_as_what_it_was(console: EngineConsole) -> None:
-    with console.opened():
+    with console.open():
         at_work(console, Failed("Too long.", ContextFull.__name__))
         with pytest.raises(ContextFull, match="Too long"):
             console.run(Lockstep(()))
@@ -122,7 +122,7 @@ def test_progress_is_shown_again_before_another_answer_and_not_amid_one(
     console: EngineConsole,
 ) -> None:
     console.console = Console(file=(written := StringIO()), force_terminal=True)
-    with console.opened():
+    with console.open():
         for role in ("target", "draft"):
             console.hide_progress()
             before = written.tell()
@@ -144,7 +144,7 @@ def test_a_start_that_is_cancelled_or_a_job_that_a_signal_ends_is_nothing_to_rep
         waiter = asyncio.get_running_loop().create_future()
         waiter.set_exception(error())  # as asyncio does, whose start nobody waits for any more
 
-    with console.opened():
+    with console.open():
         console.wait(start())
     assert len(caplog.records) == reports
 
@@ -153,7 +153,7 @@ def test_connections_that_have_to_wait_are_reported_once(
     console: EngineConsole, capfd: pytest.CaptureFixture[str]
 ) -> None:
     error = {"message": "", "socket": None, "exception": OSError(EMFILE, "Too many open files")}
-    with console.opened():
+    with console.open():
         for _ in range(2):
             console._loop.get_loop().call_exception_handler(error)
     assert capfd.readouterr().err.count("have to wait: Too many open files.") == 1

@@ -8,7 +8,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 from assistant.events import Stats, Step
-from tui.labels import counted
+from tui.labels import plural
 from tui.safe import safe
 from tui.text.text_view import TextView, whole
 
@@ -86,7 +86,7 @@ class Thought(Vertical):
         """The thought in a line."""
         mark = "▾" if self.opened else "▸"
         took = [f"{self._seconds:.0f} s"] if self._seconds else []
-        figures = [*took, *([counted(self._tokens, "token")] if self._tokens else [])]
+        figures = [*took, *([plural(self._tokens, "token")] if self._tokens else [])]
         if not self.is_streaming:
             return " · ".join([f"{mark} Thought", *figures]).replace(" · ", " for ", bool(took))
         last = "" if self.opened else " ".join(self.text[-LAST:].split())

@@ -17,7 +17,7 @@ from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 from textual.widgets.text_area import Location
 
-from models.files.places import expanded
+from models.files.places import expand_user
 from tui.chat.prompt.file_search import FuzzyMatch, files_below, is_begun, is_path, matching
 from tui.safe import one_line, safe
 
@@ -122,7 +122,7 @@ class Picker(OptionList):
 
     def paste(self, text: str) -> bool:
         """Attach a file or folder that was dropped or pasted; return whether the text names one."""
-        if self._at or not (name := dropped(text)):
+        if self._at or not (name := dropped_path(text)):
             return False
         self._mention(name, *self._area.selection)
         return True
@@ -175,7 +175,7 @@ class Picker(OptionList):
 
     def _matching(self, typed: str) -> tuple[FuzzyMatch, ...]:
         name = _folder(typed)
-        is_folder = bool(typed) and name.endswith("/") and os.path.isdir(expanded(name))
+        is_folder = bool(typed) and name.endswith("/") and os.path.isdir(expand_user(name))
         with self._search_lock:
             if self._files_below is None:
                 self._files_below = files_below(Path())
@@ -196,7 +196,7 @@ def _row(match: FuzzyMatch, is_typed: bool) -> Content:
     return row
 
 
-def dropped(text: str) -> str:
+def dropped_path(text: str) -> str:
     """Return the path that a text is and nothing else, as terminals write it; empty if none.
 
     They quote what was dropped, escape its spaces, or make it an address: file:///my%20notes.
@@ -207,7 +207,7 @@ def dropped(text: str) -> str:
     except ValueError:  # other words, or an apostrophe
         return ""
     name = unquote(address.path) if address.scheme == "file" else name
-    return name if re.match("~?/[^/]", name) and os.path.exists(expanded(name)) else ""
+    return name if re.match("~?/[^/]", name) and os.path.exists(expand_user(name)) else ""
 
 
 @dataclass

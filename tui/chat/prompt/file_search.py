@@ -12,7 +12,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from time import monotonic
 
-from models.files.places import expanded
+from models.files.places import expand_user
 
 MAX_FILES = 20_000
 """Files to choose from; further ones are ignored."""
@@ -51,8 +51,8 @@ def files_below(root: Path) -> tuple[str, ...]:
 
     In a git repository these are the files that it does not ignore.
     """
-    tracked = _tracked(root)
-    files = sorted(tracked, key=lambda name: (name.count("/"), name)) if tracked else _walked(root)
+    tracked = _tracked_files(root)
+    files = sorted(tracked, key=lambda name: (name.count("/"), name)) if tracked else _walk(root)
     texts = (name for name in files if os.path.splitext(name)[1].lower() not in BINARY)
     return tuple(islice(texts, MAX_FILES))
 
@@ -62,7 +62,7 @@ def matching(typed: str, below: Iterable[str], limit: int) -> tuple[FuzzyMatch, 
     if typed == "~":
         return (FuzzyMatch("~/"),)
     folder, slash, last = typed.rpartition("/") if is_path(typed) else ("", "", typed)
-    names = ranked(entries(folder + slash) if slash else below, last, limit)
+    names = rank(entries(folder + slash) if slash else below, last, limit)
     shift = len(folder + slash)
     return tuple(
         FuzzyMatch(f"{folder}{slash}{match.name}", tuple(mark + shift for mark in match.marked))
@@ -85,7 +85,7 @@ def is_begun(typed: str) -> bool:
 def entries(folder: str) -> tuple[str, ...]:
     """Return the names in a folder: folders first, with a slash at the end, hidden names last."""
     try:
-        with os.scandir(expanded(folder)) as listing:
+        with os.scandir(expand_user(folder)) as listing:
             names = [f"{entry.name}/" if os.path.isdir(entry) else entry.name for entry in listing]
     except (OSError, ValueError):
         return ()
@@ -93,7 +93,7 @@ def entries(folder: str) -> tuple[str, ...]:
     return tuple(names[:MAX_FILES])
 
 
-def ranked(names: Iterable[str], typed: str, limit: int) -> tuple[FuzzyMatch, ...]:
+def rank(names: Iterable[str], typed: str, limit: int) -> tuple[FuzzyMatch, ...]:
     """Return the names that contain the typed letters in order, the shortest span first."""
     if not typed:
         return tuple(FuzzyMatch(name) for name in islice(names, limit))
@@ -111,7 +111,7 @@ def ranked(names: Iterable[str], typed: str, limit: int) -> tuple[FuzzyMatch, ..
     return tuple(FuzzyMatch(name, marked) for *_, name, marked in nsmallest(limit, fits))
 
 
-def _tracked(root: Path) -> list[str] | None:
+def _tracked_files(root: Path) -> list[str] | None:
     """Return the files that git lists; None outside a repository."""
     try:
         done = subprocess.run(
@@ -123,7 +123,7 @@ def _tracked(root: Path) -> list[str] | None:
     return [name for name in names if name and os.path.isfile(root / name)]
 
 
-def _walked(root: Path) -> Iterator[str]:
+def _walk(root: Path) -> Iterator[str]:
     until = monotonic() + SEARCH_LIMIT_S
     folders = deque([""])
     while folders and monotonic() < until:

@@ -22,7 +22,7 @@ from tui.chat.prompt.editor import Editor, InputHistory
 from tui.chat.prompt.file_picker import FileMentioned, Picker
 from tui.chat.prompt.prompt_attachments import EDITABLE, PromptAttachments
 from tui.chat.prompt.prompt_queue import PromptQueue
-from tui.labels import counted
+from tui.labels import plural
 from tui.safe import one_line, safe
 
 PICKING = "Esc keeps the @ · Enter attaches"
@@ -218,7 +218,7 @@ class Prompt(Vertical):
         count, limit = tokens(self.text) + self.attached.tokens, self.attached.limits.tokens
         self._too_long.display = False
         if count > limit:
-            text = f"Too long: ≈ {counted(count, 'token')}, room for {limit:,}."
+            text = f"Too long: ≈ {plural(count, 'token')}, room for {limit:,}."
             self.refuse(f"{text} Ctrl+L shows what is attached.")
 
     def refuse(self, reason: str) -> None:

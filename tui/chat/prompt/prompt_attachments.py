@@ -18,12 +18,12 @@ from textual.widgets.option_list import Option
 
 from assistant.events import Event, TokenCount
 from assistant.request import CountTokens
-from assistant.session.attachments import ReadingLimits, pasted
+from assistant.session.attachments import ReadingLimits, pasted_text
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment
 from models.errors import UsageError
 from tui.formatting import duration
-from tui.labels import byte_size, counted
+from tui.labels import byte_size, plural
 from tui.reading import NOT_FIT
 from tui.safe import safe
 from tui.widgets.dialog import ListDialog
@@ -62,7 +62,7 @@ class Chip:
             return f"by passages; Ctrl+L w reads all of it in {duration(self.too_long_s)}"
         if self.attachment.is_folder:
             return "searched for answers"
-        return f"{self.size} · {'' if self.counted else '≈ '}{counted(self.tokens, 'token')}"
+        return f"{self.size} · {'' if self.counted else '≈ '}{plural(self.tokens, 'token')}"
 
 
 class PromptAttachments(Widget):
@@ -128,7 +128,7 @@ class PromptAttachments(Widget):
     def add_pasted(self, text: str) -> None:
         """Add a text that has no name."""
         try:
-            self.add(pasted(text, self.attachments))
+            self.add(pasted_text(text, self.attachments))
         except UsageError as error:
             self.notify(str(error), severity="warning", timeout=8)
 
@@ -158,14 +158,14 @@ class PromptAttachments(Widget):
         return Content("\n").join(Content(GAP).join(line) for line in lines)
 
     def _lines(self, width: int) -> list[list[Content]]:
-        return packed([drawn(chip, width) for chip in self.chips], width)
+        return pack([drawn(chip, width) for chip in self.chips], width)
 
     def _request_count(self, chip: Chip) -> None:
         if self.submit is not None and 0 < len(chip.attachment.text) <= COUNTED:
             self.submit(CountTokens(chip.label, chip.attachment.text), self.show_count)
 
 
-def packed(cells: Sequence[Content], width: int) -> list[list[Content]]:
+def pack(cells: Sequence[Content], width: int) -> list[list[Content]]:
     """Distribute cells over lines of a width."""
     lines: list[list[Content]] = []
     left = 0
@@ -236,7 +236,7 @@ class AttachmentsScreen(ListDialog[str]):
     def _show_text(self) -> None:
         text = "".join(chip.attachment.text for chip in self._chosen)
         more = len(text) - PREVIEW
-        rest = (f"\n\n… and {counted(more, 'character')} more", "$text-muted") if more > 0 else ""
+        rest = (f"\n\n… and {plural(more, 'character')} more", "$text-muted") if more > 0 else ""
         keys = " · w reads all of it" * bool(self.check_action("whole", ()))
         self.show_detail(Content.assemble(safe(text[:PREVIEW]), rest), keys)
 

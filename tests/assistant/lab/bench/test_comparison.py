@@ -8,7 +8,7 @@ import pytest
 from assistant.lab.bench import reports
 from assistant.lab.bench.answers import ALL
 from assistant.lab.bench.intervals import geometric_mean, mean, share
-from assistant.lab.bench.plan import Question, interleaved, parse_systems, sweep_systems
+from assistant.lab.bench.plan import Question, interleave, parse_systems, sweep_systems
 from assistant.lab.table import Interval
 from assistant.request import Sampling
 from models.errors import UsageError
@@ -74,7 +74,7 @@ def test_each_lookahead_has_its_time_its_rounds_and_the_drafts_steps_in_them():
 def test_steady_drift_hits_all_systems_alike():
     now, spent = 0.0, dict.fromkeys(("ars", "auto", "sps"), 0.0)
     questions = [Question(str(i), "code", "") for i in range(10)]
-    for asked in interleaved(questions, parse_systems("ars,auto,sps"), Sampling()):
+    for asked in interleave(questions, parse_systems("ars,auto,sps"), Sampling()):
         for system in asked.systems:
             spent[system.name] += 1 + now
             now += 0.01
@@ -84,7 +84,7 @@ def test_steady_drift_hits_all_systems_alike():
 
 
 def test_each_repeat_has_a_seed_and_a_key_of_its_own():
-    asked = [*interleaved([Question("q", "code", "")], SYSTEMS, Sampling(), 3, seed=7)]
+    asked = [*interleave([Question("q", "code", "")], SYSTEMS, Sampling(), 3, seed=7)]
     assert [each.seed for each in asked] == [7, 8, 9]
     assert len({(each.repeat, way.name) for each in asked for way in each.systems}) == 6
 

@@ -13,4 +13,4 @@ while (message := wire.read(pipe)) is not None:
     if isinstance(command.content, EngineArgs):
         command = command._replace(content=Loading("target", "x", 0.0))
     if command.content is None or isinstance(command.content, Loading):
-        os.write(1, wire.framed(CHAT.messages.encode(command)))
+        os.write(1, wire.frame(CHAT.messages.encode(command)))
