@@ -68,9 +68,9 @@ async def calm(pilot: Pilot[Any]) -> None:
     """Wait until all work is done and the screen has stayed the same for a while."""
     seen = ["", " "]
     while seen[-1] != seen[-2] or seen[-1] != seen[-3]:
-        waiting = [worker for worker in pilot.app.workers if worker.node is not pilot.app]
-        with suppress(WorkerCancelled):  # a newer one of its group replaced it
-            await pilot.app.workers.wait_for_complete(waiting)
+        for worker in [worker for worker in pilot.app.workers if worker.node is not pilot.app]:
+            with suppress(WorkerCancelled):  # a newer one of its group replaced it
+                await worker.wait()
         await pilot.pause(0.15)
         seen.append(pilot.app.export_screenshot())
 
