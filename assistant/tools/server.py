@@ -126,7 +126,7 @@ class Server:
                     async with asyncio.timeout(START_S):
                         # Loading the package takes a second, in which the event loop must run.
                         module = await asyncio.to_thread(import_module, "assistant.tools.session")
-                        connecting = module.connected(self.settings, errors)
+                        connecting = module.connect(self.settings, errors)
                         self._session = await stack.enter_async_context(connecting)
                     started.set()
                     await stopping.wait()
