@@ -44,7 +44,7 @@ def test_defaults_of_the_table_are_those_of_the_settings():
 @pytest.mark.parametrize("name", Sampling.RANGES)
 def test_the_sampler_accepts_every_value_that_the_table_allows(name):
     key, allowed = KEYS[name], Sampling.RANGES[name]
-    for value in (1e-9 if allowed.above else allowed.low, allowed.high, key.default):
+    for value in (1e-9 if allowed.excludes_low else allowed.low, allowed.high, key.default):
         checked = key.check(value)
         assert checked is not None
         Sampling(**{name: checked})
