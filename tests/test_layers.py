@@ -172,10 +172,8 @@ def test_a_worker_that_chats_loads_few_files_and_no_laboratory(sources, tiny_tar
         ("assistant.engine.profile", {"llama_cpp"}),
         ("assistant.process.engine_process", {"llama_cpp", "numpy", "jinja2"}),
         ("assistant.tools.toolbox", {"mcp", "httpx2", "pydantic"}),
-        (
-            "tui.models.command",
-            {"huggingface_hub", "llama_cpp", "numpy", "rich.progress", "textual"},
-        ),
+        ("tui.models.command", {"huggingface_hub", "llama_cpp", "numpy", "textual"}),
+        ("tui.models.command", {"rich.progress"}),
         (
             "assistant.process.worker, assistant.engine.engine",
             {"assistant.store", "filelock", "asyncio", "textual", "numpy"},
