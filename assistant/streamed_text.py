@@ -82,8 +82,10 @@ CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of 
 NO_TEXT = re.compile(r"\0|\x1b\$[()]?[@-D]")  # or ISO-2022, of which all characters are ASCII
 PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
 LOW = "a-zß-ÿœšž"
-SIGNS = re.compile(rf"(?<=[{LOW}])[^\0-\x7f\x85{LOW}ÄÖÜ\xa0¬\xad°-²´·½×‘’“”–—…•™®€]+(?=[{LOW}])")
-"""Controls, signs and capitals within a word."""
+CODE = r"\xa0¥¦©-®°-²´µ·»½×‘’“”–—…•™€"  # which programs and lists have within words
+SIGN = rf"(?![À-Þ][{LOW}])(?:Ã[\x80-¿]|[^\0-\x7f\x85{LOW}{CODE}]+)"
+SIGNS = re.compile(f"(?<=[{LOW}]){SIGN}(?=[{LOW}])")
+"""Controls and signs within a word."""
 GERMAN = frozenset("ÄÖÜäöüß")  # runs of these alone are no sign of another encoding
 UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
@@ -125,12 +127,15 @@ def _is_western(text: str) -> bool:
     Texts in other old encodings then have runs of accented letters (Cyrillic, Greek, Chinese), or
     signs and capitals within words (Polish, those of DOS and of old Macs).
     """
-    letters, accented = (len(re.findall(kind, text)) for kind in ("[A-Za-z]", r"[^\0-\x7f]"))
+    accented, letters = (
+        sum(map(len, re.findall(kind, text))) for kind in (r"[^\0-\x7f]+", "[A-Za-z]+")
+    )
     runs = re.findall(r"[^\0-\x7f]{3,}", text)
     foreign = [run for run in runs if len({*filter(str.isalpha, run)} - GERMAN) > 1]
-    return not (
-        CONTROLS.search(text)
-        or sum(map(len, runs)) > letters
+    is_foreign = (
+        sum(map(len, runs)) > letters
         or sum(map(len, foreign)) > accented / 2
         or len(SIGNS.findall(text)) > accented / 40
     )
+    is_damaged = accented < letters / 1000  # and may be what it is but for a few bytes
+    return not CONTROLS.search(text) and (is_damaged or not is_foreign)

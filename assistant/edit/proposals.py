@@ -116,7 +116,7 @@ def _named_blocks(
         ends = [*islice(_ends(lines, start), max(2, limit))]
         if ends:
             budget -= len(ends)
-            lines[start] += "diff" * any(map(HUNK.match, lines[start + 1 : start + 7]))
+            lines[start] += "diff" * any(map(HUNK.match, lines[start + 1 : ends[0]][:6]))
             texts = [dedent("\n".join(lines[start:end])).split("\n") for end in ends]
             fits = {name: texts[: limits[name]] for name in versions}
             name, index = _best(_label(lines[below:start], texts[0], versions), fits, versions)
@@ -158,10 +158,12 @@ def _label(above: Sequence[str], block: Sequence[str], attached: Iterable[str]) 
     opening, comment = block[0].lstrip("`~ "), COMMENT.fullmatch("".join(block[1:2]))
     near, other, *_ = [*filter(str.strip, reversed(above)), "", ""]
     title = other if TITLE.match(other) and not TITLE.match(near) else ""
-    spaced = {name.replace(" ", "_"): name for name in attached if " " in name}
+    paths = [name.split("/") for name in attached if " " in name]
+    ends = {"/".join(path[i:]) for path in paths for i in range(len(path))}
+    spaced = {end.replace(" ", "_"): end for end in sorted(ends, key=len, reverse=True)}
     for text in (opening, comment[1] if comment else "", near, title):
-        for word, name in spaced.items():
-            text = text.replace(name, base := os.path.basename(name)).replace(base, word)
+        for word, end in spaced.items():
+            text = text.replace(end, word)
         names = {(match["used"], match["name"].removeprefix("./")) for match in NAME.finditer(text)}
         if names:
             used, name = names.pop()

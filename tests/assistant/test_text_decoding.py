@@ -27,6 +27,8 @@ ENCODED = [
     (TEXT.replace("\n", "\r\n").encode("windows-1252"), "windows-1252"),
     (PLAIN.encode("latin-1"), "latin-1"),
     (PLAIN.encode("latin-1") + b"\x81\x93\n", "latin-1"),  # which Windows lacks
+    (f"four: lagreØkonomi, delay_µs, home»shop, ©by, Mªdel\n{PLAIN}".encode("latin-1"), "latin-1"),
+    (b"three\nfour\nfive\n" + b"log " * 1000 + b"dam\x86ged\n", "windows-1252"),
 ]
 BINARY = [
     b"\x89PNG\r\n\x1a\n\0\0",

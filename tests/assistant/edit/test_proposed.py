@@ -15,7 +15,7 @@ BARE = PROSE.replace("sh\n", "\n")
 NAMED = Path(__file__).with_name("named.txt")
 """The file, with ? if it may be a fragment, or nothing; and an answer, in which ⏎ is a new line."""
 FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE), Attachment("no.py", "\n")]
-ALIKE = enumerate(("a/b.css", "b.css", "a/my b.css", "a/c.css", "b/c.css"), 1)
+ALIKE = enumerate(("a/b.css", "b.css", "a/my b.css", "a/c.css", "b/c.css", "a b/e.css"), 1)
 FILES += [Attachment(name, f"p\nq\n{n}\n{n}a\n{n}b") for n, name in ALIKE]
 
 
@@ -36,6 +36,7 @@ FILES += [Attachment(name, f"p\nq\n{n}\n{n}a\n{n}b") for n, name in ALIKE]
         ("**b.css**\n```\np\nq\n2\n2a\n```", "b.css", "p\nq\n2\n2a\n"),
         ("**c.css**\n```\np\nq\n5\n5a\n```", "b/c.css", "p\nq\n5\n5a\n"),
         ("**my b.css**\n```\np\nq\n3\n3a\n```", "a/my b.css", "p\nq\n3\n3a\n"),
+        ("**a b/e.css**\n```\np\nq\n6\n6a\n```", "a b/e.css", "p\nq\n6\n6a\n"),
     ],
 )
 def test_a_new_version_is_found_in_an_answer(answer, name, text):

@@ -8,7 +8,7 @@ import pytest
 from assistant.store.purging import purge
 from assistant.store.store import Store
 from models.errors import StorageError
-from tests.assistant.store.conversations import contents, fill, opened, talk, trace
+from tests.assistant.store.conversations import contents, fill, talk, trace
 from tests.stored import ask, begin, end
 
 
@@ -48,17 +48,6 @@ def test_prompts_are_what_was_sent_oldest_first_nothing_twice_in_a_row(store):
     assert (store.prompts(), store.prompts(2)) == (("a", "b", "a"), ("b", "a"))
     store.drop(records[-2].id)
     assert store.prompts(1) == ("a",)
-
-
-def test_a_store_without_a_path_leaves_nothing_on_disk(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    store = opened()
-    conversation, _ = talk(store, "one")
-    assert (store.saves, store.back_up()) == (False, None)
-    store.delete(conversation)
-    purge(store._database)
-    store.close()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_threads_take_turns(store):
