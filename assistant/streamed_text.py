@@ -137,5 +137,5 @@ def _is_western(text: str) -> bool:
         or sum(map(len, foreign)) > accented / 2
         or len(SIGNS.findall(text)) > accented / 40
     )
-    is_damaged = accented < letters / 1000  # and may be what it is but for a few bytes
+    is_damaged = accented < letters / 1000  # and may be what it is except for a few bytes
     return not CONTROLS.search(text) and (is_damaged or not is_foreign)
