@@ -29,13 +29,13 @@ def write(file: text_file.TextFile, new: bytes, before: bytes | None) -> None:
         text_file.replace(file.path, None if file.missing else file.data, new)
         return
     text_file.check_writable(file.path)
-    version = _save(file.path, before, new)
+    earlier, version = _versions(file.path), _save(file.path, before, new)
     try:
         text_file.replace(file.path, file.data, new)
     except StorageError:
         with suppress(OSError, UsageError):  # a disk that may not be written keeps it
-            if contents(file.path, str(file.path)) != new:  # by another program
-                version.unlink()
+            if version not in earlier and contents(file.path, str(file.path)) != new:
+                version.unlink()  # no program has written the new content
         raise
     with suppress(OSError):  # it is the version of what the file is now in any case
         _remove_others(file.path, version)

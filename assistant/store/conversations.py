@@ -48,11 +48,9 @@ def import_conversations(
     imported = []
     for whole in wholes:
         alike = (id_ for id_ in known[whole.created] if _has_all_of(sql, id_, whole))
-        number, is_new = next(alike, None), False
-        if number is None:
-            number, is_new = insert_conversation(sql, whole), True
-            known[whole.created].append(number)
-        imported.append(Imported(number, is_new))
+        number = next(alike, None)
+        imported.append(Imported(number or insert_conversation(sql, whole), number is None))
+        known[whole.created].append(imported[-1].number)
     return tuple(imported)
 
 
@@ -83,9 +81,7 @@ def insert_conversation(sql: sqlite3.Connection, whole: FullConversation) -> int
 def _has_all_of(sql: sqlite3.Connection, conversation: int, whole: FullConversation) -> bool:
     query = "SELECT role, content, created FROM message WHERE conversation = ? AND hidden IS NULL"
     here = Counter(map(tuple, sql.execute(query, (conversation,))))
-    there = Counter(
-        (message.role, well_formed(message.content), message.created) for message in whole.messages
-    )
+    there = Counter((m.role, well_formed(m.content), m.created) for m in whole.messages)
     return bool(there) and there <= here
 
 
@@ -115,10 +111,8 @@ def drop(sql: sqlite3.Connection, message: int) -> None:
 
 def restore(sql: sqlite3.Connection, message: int) -> None:
     """Undo `drop`; below an ancestor that is hidden too, the messages stay hidden."""
-    messages.conversation_of(sql, message)
-    query = "SELECT hidden FROM message WHERE id = (SELECT parent FROM message WHERE id = ?)"
-    above = sql.execute(query, (message,)).fetchone()
-    hidden = above["hidden"] if above else None
+    query = "SELECT p.hidden FROM message m LEFT JOIN message p ON p.id = m.parent WHERE m.id = ?"
+    hidden = messages.required_row(sql, query, "message", message)["hidden"]
     sql.execute("UPDATE message SET hidden = ? WHERE hidden = ?", (hidden, message))
     if hidden is None:
         choose(sql, message)

@@ -95,8 +95,7 @@ _SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS.values())} FROM message
 _INSERT = f"""INSERT INTO message (conversation, {", ".join(_COLUMNS.values())})
     VALUES (?{", ?" * len(_COLUMNS)})"""
 # The time; if most conversations began later, the clock is wrong, and it is after all of them.
-_TIME = """SELECT CASE WHEN 2 * sum(created > ?1) > count(*) THEN max(updated) + 1e-3 ELSE ?1 END
-    FROM conversation"""
+_TIME = "CASE WHEN 2 * sum(created > ?1) > count(*) THEN max(updated) + 1e-3 ELSE ?1 END"
 _DATE = "UPDATE conversation SET updated = ?2 - (id <> ?1) * 1e-3 WHERE id = ?1 OR updated > ?2"
 # The ancestors of a message. In a damaged file, parents may form a cycle; ids must decrease.
 _ANCESTORS = """WITH RECURSIVE up (id, parent, depth) AS (
@@ -198,7 +197,8 @@ def append(sql: sqlite3.Connection, conversation: int, new: StoredMessage) -> St
 
 def set_date(sql: sqlite3.Connection, conversation: int, now: float) -> None:
     """Date a conversation, and just before it those that a wrong clock has dated later."""
-    sql.execute(_DATE, (conversation, *sql.execute(_TIME, (now,)).fetchone()))
+    (time,) = sql.execute(f"SELECT {_TIME} FROM conversation", (now,)).fetchone()
+    sql.execute(_DATE, (conversation, time))
 
 
 def set_leaf(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> None:

@@ -183,10 +183,10 @@ def test_a_write_that_fails_leaves_only_the_edit_before_it(path, monkeypatch, is
         write(path, b"new\n")
     with monkeypatch.context() as full:
         full.setattr(text_file.shutil, "copystat", refuse)
-        for text in ("by hand\n", path.read_text()):
+        for text in ("by hand\n", "old\n", path.read_text()):
             path.write_text(text)
             with pytest.raises(StorageError, match="It is intact"):
-                write(path, b"new\n" if text == "by hand\n" else b"newer\n")
+                write(path, b"new\n" if text != "new\n" else b"newer\n")
     with nullcontext() if is_edited else pytest.raises(UsageError, match="No earlier version"):
         kept_versions.undo(path)
     assert path.read_text() == "old\n"

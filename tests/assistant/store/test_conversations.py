@@ -23,20 +23,14 @@ def test_pinned_conversations_come_first_then_the_newest(store):
     store._database.write(lambda sql: sql.execute("UPDATE conversation SET updated = 9e9"))
     ask(store, one, store.path(one)[-1].id, "again")
     assert listed(store) == [one, three, two]
-    dates = {each.id: each.updated for each in store.summaries()}
-    again = replace(store.path(two)[-1], parent=None, created=0.0)  # as the clock is set now
-    store.append(two, again)
+    store.append(two, replace(store.path(two)[-1], parent=None, created=0.0))  # it is set back
     assert listed(store) == [two, one, three]
-    assert {each.id: each.updated for each in store.summaries()} == dates | {
-        two: pytest.approx(max(dates.values()))
-    }
-    store.append(one, again)
+    assert all(each.updated > 1e9 for each in store.summaries())
     store.pin(three)
-    assert listed(store) == [three, one, two]
+    assert listed(store) == [three, two, one]
     store.pin(three, False)
-    assert listed(store) == [one, two, three]
-    assert [each.id for each in store.summaries(limit=1)] == [one]
-    assert store.summaries()[0].messages == 4
+    assert listed(store) == [two, one, three]
+    assert [(each.id, each.messages) for each in store.summaries(limit=1)] == [(two, 3)]
 
 
 def test_a_deleted_conversation_is_not_listed_until_it_is_undeleted(store):
