@@ -143,9 +143,8 @@ class _Query:
                 "FROM passage JOIN file ON file.id = file WHERE passage.id = ?", (id_,)
             ).fetchone()  # fmt: skip
             text, file = index_file.unpack(packed), self._folder / path
-            own = Passage(first, last, heading, text, file, header=header)
+            own, parts = Passage(first, last, heading, text, file, header=header), text.split()
             if language not in self._foreign or shares[id_] >= min_share or id_ in named:
-                parts = text.split()
                 trigrams = {*zip(parts, parts[1:], parts[2:], strict=False)}
                 yield _Version(shares[id_], id_, changed, own, parts, trigrams)
 
