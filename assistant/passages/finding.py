@@ -216,8 +216,8 @@ def _distinct(
 def _are_near(one: _Version, other: _Version) -> bool:
     first, second = (text.passage.text.partition("\n")[0] for text in (one, other))
     share = CORRECTED if first == second else COPY
-    most, common = max(len(one.trigrams), len(other.trigrams)), one.trigrams & other.trigrams
-    return one.words == other.words or len(common) > share * most
+    size, common = max(len(one.trigrams), len(other.trigrams)), one.trigrams & other.trigrams
+    return one.words == other.words or len(common) > share * size
 
 
 def _join(passages: dict[int, Passage]) -> list[Passage]:
