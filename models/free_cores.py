@@ -31,7 +31,7 @@ class FreeCores:
         self._periods, self._evaluated_s, self._others_s = 0, 0.0, 0.0
 
     @contextmanager
-    def observed(self) -> Iterator[None]:
+    def observe(self) -> Iterator[None]:
         """Observe what others compute during an evaluation.
 
         What they compute between two does not count: it may be another engine, whose turn it is.

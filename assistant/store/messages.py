@@ -94,8 +94,10 @@ UNPACK: dict[str, Callable[[Any], Any]] = _AS_IT_IS | {
 _SELECT = f"SELECT id, conversation, {', '.join(_COLUMNS.values())} FROM message"
 _INSERT = f"""INSERT INTO message (conversation, {", ".join(_COLUMNS.values())})
     VALUES (?{", ?" * len(_COLUMNS)})"""
-DATE = "UPDATE conversation SET updated = ?2 - (id <> ?1) * 1e-3 WHERE id = ?1 OR updated > ?2"
-"""Dates a conversation, and just before it those that a wrong clock has dated later."""
+# The time; if most conversations began later, the clock is wrong, and it is after all of them.
+_TIME = """SELECT CASE WHEN 2 * sum(created > ?1) > count(*) THEN max(updated) + 1e-3 ELSE ?1 END
+    FROM conversation"""
+_DATE = "UPDATE conversation SET updated = ?2 - (id <> ?1) * 1e-3 WHERE id = ?1 OR updated > ?2"
 # The ancestors of a message. In a damaged file, parents may form a cycle; ids must decrease.
 _ANCESTORS = """WITH RECURSIVE up (id, parent, depth) AS (
     SELECT id, parent, 0 FROM message WHERE id = ?
@@ -185,13 +187,18 @@ def append(sql: sqlite3.Connection, conversation: int, new: StoredMessage) -> St
     back = "deleted = NULL, title = coalesce(nullif(title, ''), ?) WHERE id = ?"
     if sql.execute(f"UPDATE conversation SET {back}", (title, conversation)).rowcount == 0:
         raise not_found("conversation", conversation)
-    sql.execute(DATE, (conversation, new.created))
+    set_date(sql, conversation, new.created)
     id_ = insert(sql, conversation, new)
     # Its ancestors may have been hidden meanwhile: show them again.
     show = "UPDATE message SET hidden = NULL WHERE hidden IS NOT NULL AND id IN (SELECT id FROM up)"
     sql.execute(f"{_ANCESTORS} {show}", (id_,))
     set_leaf(sql, conversation, id_)
     return record(sql, id_)
+
+
+def set_date(sql: sqlite3.Connection, conversation: int, now: float) -> None:
+    """Date a conversation, and just before it those that a wrong clock has dated later."""
+    sql.execute(_DATE, (conversation, *sql.execute(_TIME, (now,)).fetchone()))
 
 
 def set_leaf(sql: sqlite3.Connection, conversation: int, leaf: int | None) -> None:

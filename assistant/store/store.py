@@ -152,8 +152,7 @@ class Store:
             steps = trace[len(streamed) :] if appends else trace
             messages.store_trace(sql, message.id, steps, appends)
             if not is_streaming:
-                of = messages.conversation_of(sql, message.id)
-                sql.execute(messages.DATE, (of, time.time()))
+                messages.set_date(sql, messages.conversation_of(sql, message.id), time.time())
             return saved
 
         saved = self._database.write(save)

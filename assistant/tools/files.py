@@ -45,7 +45,7 @@ class Files:
         self._folders = Folders(folders)
         self._tools = tuple(map(self._offered, _TOOLS))
 
-    async def offered(self) -> tuple[OfferedTool, ...]:
+    async def list_tools(self) -> tuple[OfferedTool, ...]:
         """Return the tools."""
         return self._tools
 

@@ -55,7 +55,7 @@ class Server:
         tools = tuple(self._tools) if self._session else ()
         return values.ServerReport(self.settings.name, state, reason, tools, self._errors)
 
-    async def offered(self) -> tuple[OfferedTool, ...]:
+    async def list_tools(self) -> tuple[OfferedTool, ...]:
         """Start the server unless it runs; return its tools, or none if it fails."""
         was_running = self._session is not None
         if was_running and self._calls:  # it may do one thing at a time, and its end would end them
@@ -72,11 +72,11 @@ class Server:
             return ()
         except ServerStopped as error:
             await self._fail(str(error))
-            return await self.offered() if was_running else ()  # an idle server may have ended
+            return await self.list_tools() if was_running else ()  # an idle server may have ended
 
     async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
-        offered = await self.offered()
+        offered = await self.list_tools()
         name, failed = self.settings.name, partial(tool_result, failed=True)
         if not self._session:
             return failed(f"{name} does not run. {self.report().reason}")
@@ -126,7 +126,7 @@ class Server:
                     async with asyncio.timeout(START_S):
                         # Loading the package takes a second, in which the event loop must run.
                         module = await asyncio.to_thread(import_module, "assistant.tools.session")
-                        connecting = module.connected(self.settings, errors)
+                        connecting = module.connect(self.settings, errors)
                         self._session = await stack.enter_async_context(connecting)
                     started.set()
                     await stopping.wait()

@@ -130,7 +130,7 @@ class ToolSet:
         One that fails has none, and `reports` says why. A `UsageError` says why one that was named
         is not there.
         """
-        lists = await asyncio.gather(*(server.offered() for server in self.servers.values()))
+        lists = await asyncio.gather(*(server.list_tools() for server in self.servers.values()))
         tools = [tool for listed in lists for tool in listed]
         names = {name for tool in tools for name in (tool.server, tool.tool.name)}
         for name in self._names:

@@ -116,7 +116,7 @@ class JsonFile(Generic[Content]):
 
     def update(self, change: Callable[[Content | None], Content | None]) -> None:
         """Replace the content by what `change` makes of it; None leaves it as it is."""
-        with self._locked():
+        with self._lock():
             if (content := change(self.read())) is not None:
                 self.write(content)
 
@@ -124,14 +124,14 @@ class JsonFile(Generic[Content]):
         """Rename the file if it is damaged; return its new name, None if it is sound or missing."""
         if self.read() is None and os.path.lexists(self._path):
             # Another program may repair it or set it aside meanwhile.
-            with self._locked(), suppress(FileNotFoundError):
+            with self._lock(), suppress(FileNotFoundError):
                 if self.read() is None:
                     check_ours(self._path)
                     return self._path.replace(self._path.with_suffix(".damaged"))
         return None
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         from filelock import FileLock, Timeout
 
         private_folder(self._path.parent)

@@ -127,7 +127,7 @@ class Context:
         if code == 0:
             self.cached_tokens.extend(tokens)
             if self.recurrent:
-                self.recurrent.evaluated(count)
+                self.recurrent.note_evaluated(count)
             return
         # After an abort the cache is unchanged or can be restored; after an error it is undefined.
         if self.recurrent and code == ABORTED:

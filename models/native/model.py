@@ -216,7 +216,7 @@ class NativeModel:
         started = perf_counter()
         if self._free_cores:
             self._context.use_threads(self._free_cores.threads)
-        with self._free_cores.observed() if self._free_cores else nullcontext():
+        with self._free_cores.observe() if self._free_cores else nullcontext():
             self._context.evaluate(tokens, rows)
         if rows == 0 and len(tokens) >= min(MIN_TOKENS_TIMED, self.batch):
             self._read += len(tokens)

@@ -65,7 +65,7 @@ sources_to_copy: set[Path] = set()
 
 
 def make_later() -> None:
-    """Have processes that outlive this one make copies of the models in `used`, if worth it."""
+    """Have processes that outlive this one make copies of `sources_to_copy`, if worth it."""
     command, nowhere = (sys.executable, "-P", "-m", "models.native.repacking"), subprocess.DEVNULL
     for source in sources_to_copy:
         with suppress(OSError):

@@ -59,7 +59,7 @@ class RecurrentState:
         self._filled = 0  # slots that are valid after the last batch; -1: the state is broken
         self._copy: _Copy | None = None
 
-    def evaluated(self, count: int) -> None:
+    def note_evaluated(self, count: int) -> None:
         """Note that a batch of `count` tokens was evaluated."""
         self._filled = min(self.slots, count - 1)
 

@@ -157,10 +157,8 @@ def _whims(seeds: int) -> Iterator[Case]:
     for seed in range(seeds):
         for n_vocab, budget, length in ((2, 3, 4), (3, 2, 3)):
             target = Toy(n_vocab, seed, ("full", "zeros")[seed % 2])
-            drafter, planner = (
-                partial(_mixed, n_vocab, seed),
-                partial(WhimsicalPlanner, budget, seed),
-            )
+            drafter = partial(_mixed, n_vocab, seed)
+            planner = partial(WhimsicalPlanner, budget, seed)
             yield Case("parrot, model", WHIMS, target, drafter, planner, length)
 
 

@@ -1,5 +1,6 @@
 """Names that stood for terms of the field do not come back: a reader knows those of the field."""
 
+import ast
 import io
 import re
 import tokenize
@@ -26,6 +27,20 @@ def test_no_name_is_an_everyday_word_for_a_term_of_the_field():
         names += [f"{module}:{token.start[0]}: {token.string}" for token in tokens
                   if token.type == tokenize.NAME and token.string in OLD]  # fmt: skip
     assert not names
+
+
+PARTICIPLE = re.compile(r"_?([a-z]+ed|chosen|drawn|found|held|kept|left|sent|shown|taken|written)")
+
+
+def test_a_function_that_acts_is_named_by_a_verb():
+    """It acts if it is awaited or is a context manager; others may be named by what they return."""
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                decorators = " ".join(map(ast.unparse, node.decorator_list))
+                acts = isinstance(node, ast.AsyncFunctionDef) or "contextmanager" in decorators
+                is_handler = decorators.startswith("on(")
+                assert not acts or is_handler or not PARTICIPLE.fullmatch(node.name), node.name
 
 
 def test_a_test_imports_no_other_test_and_names_its_subject():

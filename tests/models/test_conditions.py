@@ -80,7 +80,7 @@ def test_threads_are_as_many_as_free_processors(monkeypatch, processors, cores, 
     monkeypatch.setattr(psutil, "cpu_times", times)
     free = FreeCores()
     for (others, own), count in zip(seconds, counts, strict=True):
-        with free.observed():
+        with free.observe():
             clock.now, clock.own = clock.now + 1, clock.own + own
             clock.used += others + own
         clock.now, clock.used = clock.now + 9, clock.used + 9 * processors  # between evaluations

@@ -66,27 +66,20 @@ def test_a_copy_is_mapped_and_has_the_logits_of_its_model_bit_for_bit(source):
     assert logits(source) == (plain, False)
 
 
-def shorter(copy: Path) -> None:
-    os.truncate(copy, copy.stat().st_size - 1)
+CHANGES = {
+    "gone": Path.unlink,
+    "shorter": lambda copy: os.truncate(copy, copy.stat().st_size - 1),
+    "later": lambda copy: os.utime(copy, ns=(0, copy.stat().st_mtime_ns + 1)),
+    "a link": lambda copy: copy.symlink_to(copy.rename(copy.with_suffix(".moved"))),
+    "of another model": lambda copy: checksum.sha256_once(
+        written(copy.parents[2] / "tiny.gguf", seed=1)
+    ),
+}
 
 
-def later(copy: Path) -> None:
-    os.utime(copy, ns=(0, copy.stat().st_mtime_ns + 1))
-
-
-def link(copy: Path) -> None:
-    copy.rename(copy.with_suffix(".moved"))
-    copy.symlink_to(copy.with_suffix(".moved"))
-
-
-def replaced_model(copy: Path) -> None:
-    checksum.sha256_once(written(copy.parents[2] / "tiny.gguf", seed=1))
-
-
-@pytest.mark.parametrize("change", [Path.unlink, shorter, later, link, replaced_model])
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_copy_that_is_not_as_it_was_written_or_of_another_model_is_not_used(source, change):
-    copy = repacking.make(source)
-    change(copy)
+    CHANGES[change](repacking.make(source))
     assert repacked.find(source) is None
     assert repacking.make(source) is not None
     assert logits(source)[1]

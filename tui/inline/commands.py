@@ -144,10 +144,10 @@ class SlashCommands(Completer):
         text = self._last("assistant").content
         text = max(code_blocks(text), key=len, default="") if what == "code" else text
 
-        async def copied() -> None:
+        async def copy_and_note() -> None:
             self._note(await copy(text, self._chat.prompt.copy))
 
-        self._chat.start(copied())
+        self._chat.start(copy_and_note())
 
     def do_apply(self, _: str) -> None:
         """: write the files that the answer holds"""

@@ -142,14 +142,13 @@ def test_a_machine_that_never_rests_is_measured_often_enough():
 
 def test_the_cached_tokens_are_the_same_after_a_measurement():
     machine = Machine()
-    for model in (machine.target, machine.draft):
+    models = machine.target, machine.draft
+    for model in models:
         model.logits([1, 2, 3])
     profile = machine.profile()
     profile.measure()
     profile.refine()
-    assert [list(model.cached_tokens) for model in (machine.target, machine.draft)] == [
-        [1, 2, 3]
-    ] * 2
+    assert [[*model.cached_tokens] for model in models] == [[1, 2, 3]] * 2
 
 
 def test_after_a_long_text_nothing_is_measured():

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.events import Event, Failed, LaneEvent
+from assistant.events import Event, Failed, LaneEvent, Loading, TokenCount
 from assistant.lab.bench.answers import Compared
 from assistant.lab.protocol import LAB, LabEvent, LabJob
 from assistant.process.wire import (
@@ -131,8 +131,6 @@ def test_a_path_that_is_not_utf8_arrives_whole_and_such_a_text_is_well_formed() 
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    from assistant.events import Loading, TokenCount
-
     loading = Loading("target", "a", np.float32(0.5))  # type: ignore[arg-type]
     assert crossed(SAID, loading) == Loading("target", "a", 0.5)
     counted = TokenCount("a", np.int64(3))  # type: ignore[arg-type]

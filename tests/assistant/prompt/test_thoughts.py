@@ -181,10 +181,8 @@ def test_a_thought_ends_where_a_token_completes_its_marker_however_it_is_cut(fam
     places = sorted({0, *(cut for cut in cuts if cut < len(whole)), len(whole)})
     words = [whole[i:j] for i, j in pairwise(places)]
     begins = next(i for i, place in enumerate(places) if place >= len(thought + marker))
-    answer, ends = (
-        [*range(len(words))],
-        reader(None, closing=(), start=0, markers=family, words=words),
-    )
+    answer = [*range(len(words))]
+    ends = reader(None, closing=(), start=0, markers=family, words=words)
     assert ends.answer_start(answer) == begins
     assert [ends.answer_start(answer[:i]) for i in range(begins)] == [None] * begins
     assert ends.state(answer).thought == begins

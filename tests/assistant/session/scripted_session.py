@@ -45,7 +45,7 @@ class Box(Server):
         self.result: ToolResult | None = None
         self.holds = False
 
-    async def offered(self) -> tuple[OfferedTool, ...]:
+    async def list_tools(self) -> tuple[OfferedTool, ...]:
         return tuple(self.tools)
 
     async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:

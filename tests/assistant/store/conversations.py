@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from assistant.events import Alternative, Origin, RejectedToken, Stats, Step, Tally, Token, Trace
@@ -25,13 +26,14 @@ def opened(path: Path | None = None) -> Store:
 
 
 def step(number: int, text: str = " word") -> Step:
-    """A round with a token of every origin and both kinds of rejected."""
+    """A round with a token of every origin and part, and both kinds of rejected."""
     drafted = Token(number, text, Origin.DRAFT, "model", 0.3, 0.2, 0, 0.1, TOP, TOP[:1])
     residual = Token(number + 1, "!", Origin.RESIDUAL, "ngram", 1e-300, 0.7, 1, 0.99, TOP)
-    target = Token(number + 2, "\n", Origin.TARGET, None, 1.0, None)
+    thought = replace(drafted, part="thought")
+    target = Token(number + 2, "\n", Origin.TARGET, None, 1.0, None, part="marker")
     tested = RejectedToken(4, " cat", "model", 1, 0.9, 0.05, 0.6)
     untested = RejectedToken(5, "", "model", 2, 0.9, None, None)
-    return Step((drafted, residual, target), (tested, untested))
+    return Step((thought, residual, target), (tested, untested))
 
 
 def trace(steps: int) -> Trace:

@@ -8,7 +8,7 @@ import pytest
 from assistant.store.purging import purge
 from assistant.store.store import Store
 from models.errors import StorageError
-from tests.assistant.store.conversations import contents, fill, opened, talk, trace
+from tests.assistant.store.conversations import contents, fill, talk, trace
 from tests.stored import ask, begin, end
 
 
@@ -23,12 +23,20 @@ def test_pinned_conversations_come_first_then_the_newest(store):
     store._database.write(lambda sql: sql.execute("UPDATE conversation SET updated = 9e9"))
     ask(store, one, store.path(one)[-1].id, "again")
     assert listed(store) == [one, three, two]
-    store.pin(two)
+    dates = {each.id: each.updated for each in store.summaries()}
+    again = replace(store.path(two)[-1], parent=None, created=0.0)  # as the clock is set now
+    store.append(two, again)
     assert listed(store) == [two, one, three]
-    store.pin(two, False)
-    assert listed(store) == [one, three, two]
+    assert {each.id: each.updated for each in store.summaries()} == dates | {
+        two: pytest.approx(max(dates.values()))
+    }
+    store.append(one, again)
+    store.pin(three)
+    assert listed(store) == [three, one, two]
+    store.pin(three, False)
+    assert listed(store) == [one, two, three]
     assert [each.id for each in store.summaries(limit=1)] == [one]
-    assert store.summaries()[0].messages == 3
+    assert store.summaries()[0].messages == 4
 
 
 def test_a_deleted_conversation_is_not_listed_until_it_is_undeleted(store):
@@ -46,17 +54,6 @@ def test_prompts_are_what_was_sent_oldest_first_nothing_twice_in_a_row(store):
     assert (store.prompts(), store.prompts(2)) == (("a", "b", "a"), ("b", "a"))
     store.drop(records[-2].id)
     assert store.prompts(1) == ("a",)
-
-
-def test_a_store_without_a_path_leaves_nothing_on_disk(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    store = opened()
-    conversation, _ = talk(store, "one")
-    assert (store.saves, store.back_up()) == (False, None)
-    store.delete(conversation)
-    purge(store._database)
-    store.close()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_threads_take_turns(store):

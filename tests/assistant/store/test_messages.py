@@ -205,10 +205,3 @@ def test_values_that_the_first_versions_stored_are_read() -> None:
     assert UNPACK["stats"](stored["stats"]) == replace(FIGURES, engine="llama")
     assert UNPACK["attachments"](zlib.compress(stored["attachments"])) == ATTACHMENTS
     assert unpack_trace(zlib.compress(stored["trace"])) == STEPS
-
-
-def test_the_parts_of_a_thought_are_stored() -> None:
-    (step,) = STEPS
-    thought = replace(step.tokens[0], part="thought"), replace(step.tokens[1], part="marker")
-    steps = (Step(thought, step.rejected),)
-    assert unpack_trace(pack_trace(steps)) == steps

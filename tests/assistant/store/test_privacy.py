@@ -132,13 +132,15 @@ def test_an_answer_that_was_cancelled_before_its_first_word_costs_no_snapshots(s
     assert snapshot.exists()
 
 
-def test_a_store_in_memory_leaves_them_alone(snapshot):
-    store = opened()
+def test_a_store_in_memory_leaves_them_alone_and_nothing_on_disk(snapshot, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store, before = opened(), [*tmp_path.rglob("*")]
     conversation, _ = talk(store, "Hello")
+    assert (store.saves, store.back_up()) == (False, None)
     store.delete(conversation)
     purge(store._database)
     store.close()
-    assert snapshot.exists()
+    assert [*tmp_path.rglob("*")] == before
 
 
 def test_without_their_going_nothing_is_deleted_for_good(store, snapshot, monkeypatch):

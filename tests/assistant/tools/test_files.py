@@ -49,8 +49,8 @@ async def test_without_a_folder_there_are_no_such_tools():
 
 
 async def test_all_are_read_only_and_an_approval_is_for_the_folders(folder, tmp_path):
-    before = await files.Files([folder]).offered()
-    after = await files.Files([folder, tmp_path / "more"]).offered()
+    before = await files.Files([folder]).list_tools()
+    after = await files.Files([folder, tmp_path / "more"]).list_tools()
     assert [each.tool.name for each in before] == ["files__read", "files__list", "files__search"]
     assert all(each.read_only for each in before)
     assert not {each.fingerprint for each in before} & {each.fingerprint for each in after}
@@ -59,7 +59,7 @@ async def test_all_are_read_only_and_an_approval_is_for_the_folders(folder, tmp_
 async def test_half_a_character_in_a_path_or_a_name_is_no_error(tmp_path):
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("hello")
     own = files.Files([tmp_path])
-    read, list_, _ = await own.offered()
+    read, list_, _ = await own.list_tools()
     wrong = await own.call(read, {"path": "\ud800"})
     assert (wrong.state, "not valid Unicode" in wrong.text) == ("failed", True)
     assert (await own.call(list_, {})).text == "caf\ufffd.txt (5 bytes)"

@@ -5,7 +5,6 @@ import errno
 import os
 import subprocess
 import sys
-from time import monotonic
 from unittest.mock import Mock
 
 import psutil
@@ -17,7 +16,7 @@ from assistant.tools.server import ERROR_BYTES
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import RESULT_CHARACTERS, OfferedTool, ToolSettings, tool_result
 from tests.assistant.tools.toolboxes import HERE, call, names, odd, opened, report
-from tests.patience import WAIT_S
+from tests.patience import WAIT_S, until
 
 ROOT = HERE.parents[2]
 
@@ -229,10 +228,7 @@ async def test_a_process_of_a_server_ends_with_it_in_any_session(how, tmp_path, 
     file = tmp_path / "number"
     async with opened(odd("Detaching", f"{file}{how}")) as tools:
         await call(tools)
-    number, until = int(file.read_text()), monotonic() + WAIT_S
-    while _runs(number):
-        assert monotonic() < until
-        await asyncio.sleep(0.01)
+    until(lambda: not _runs(int(file.read_text())))
 
 
 PROGRAM = """

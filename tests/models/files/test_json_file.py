@@ -29,7 +29,7 @@ HOLDING = """
 import sys
 from pathlib import Path
 from models.files.disk import JsonFile
-with JsonFile(Path(sys.argv[1]), dict)._locked():
+with JsonFile(Path(sys.argv[1]), dict)._lock():
     print("locked", flush=True)
     sys.stdin.read()
 """

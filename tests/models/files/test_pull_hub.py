@@ -5,7 +5,7 @@ from socket import socket
 from types import SimpleNamespace
 
 import pytest
-from huggingface_hub import constants
+from huggingface_hub import constants, try_to_load_from_cache
 
 from models.errors import Cancelled, ModelMissing, NetworkError, StorageError, UsageError
 from models.files import checksum, disk
@@ -37,8 +37,6 @@ def storage():
 
 
 def test_a_pulled_file_lies_as_every_program_expects_it(hub, data):
-    from huggingface_hub import try_to_load_from_cache
-
     seen = []
     path = pull(NO_MIRROR, progress=seen.append)
     assert path.read_bytes() == data

@@ -1,6 +1,5 @@
 """What is written to the terminal after a change: the changed lines, and little else."""
 
-import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -11,7 +10,6 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 
 from assistant.events import Step
-from tests.patience import WAIT_S
 from tests.tui.chat.turns import Page, Shown, ghost, question, round_of, token
 
 SIZE = (60, 20)
@@ -66,9 +64,7 @@ class Terminal:
 
     async def comes_to_show(self) -> None:
         """It is right as soon as a toast that has had its time is gone from both."""
-        async with asyncio.timeout(WAIT_S):
-            while not self.is_right:
-                await self.page.pilot.pause(0.1)
+        await self.page.until(lambda: self.is_right)
 
 
 async def on_terminal(do: Callable[[Terminal], Awaitable[None]]) -> None:

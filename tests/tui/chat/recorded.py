@@ -13,10 +13,8 @@ from tests.tui.chat.chat_driver import HOT
 
 def record(target: Path, draft: Path | None, mode: Mode = "sps", tokens: int = 60) -> list[Event]:
     """Return everything the engine says while it loads the models and answers once."""
-    with in_process(EngineArgs(target, draft, n_ctx=512, threads=1, measure=False)) as (
-        engine,
-        received,
-    ):
+    setup = EngineArgs(target, draft, n_ctx=512, threads=1, measure=False)
+    with in_process(setup) as (engine, received):
         message = Message("user", "Go on")
         engine.submit(Request((message,), HOT, mode, 3, tokens, seed=1, alternatives=5))
         received.until(Finished)

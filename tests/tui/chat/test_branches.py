@@ -1,9 +1,10 @@
 """The actions on messages, by their keys: edit, delete, retry, copy, fork."""
 
+from functools import partial
+
 import pytest
 
 from assistant.events import Decoded, Prefilled, Token
-from assistant.store.values import StoredMessage
 from tests.stored import ask, begin, end
 from tests.tui.chat.chat_driver import Chat, Pair, open_chat
 from tests.tui.chat.turns import characters
@@ -135,14 +136,6 @@ async def copied(chat: Chat, text: str) -> None:
     await chat.until(lambda: chat.app.clipboard == text)
 
 
-async def found(chat: Chat, record: StoredMessage, text: str) -> None:
-    """Wait until a message is on the screen, and see that the keys go to it."""
-    await chat.until(lambda: chat.path.shows(record))
-    turn, view = chat.focused, chat.screen.conversation
-    assert turn.text == text
-    await chat.until(lambda: view.region.contains_region(turn.region))
-
-
 LARGE, SMALL = "```\na large\nblock\n```\n", "```\nsmall\n```\n"
 
 
@@ -202,9 +195,10 @@ async def test_a_search_result_opens_its_message_on_any_branch(pair: Pair) -> No
         store.choose(second.id)
         for word, text, record in (("zebra", "a zebra", second), ("okapi", "an okapi", other)):
             await chat.pilot.press("ctrl+n", "f2", *word, "enter")
-            await found(chat, record, text)
-            turns = chat.screen.conversation.turns
-            turn = next(t for t in turns if t.record and t.record.id == record.id)
+            await chat.until(partial(chat.path.shows, record))
+            turn, view = chat.focused, chat.screen.conversation
+            assert turn.text == text
+            await chat.until(partial(view.region.contains_region, turn.region))
             assert (word[0], "reverse") in characters(turn.query_one(TextView))
             await chat.pilot.press("f2", "escape")
 

@@ -240,9 +240,7 @@ async def test_a_refresh_of_the_list_cancels_no_opening(
         await asyncio.to_thread(reading.wait, WAIT_S)
         page.chats.refresh_list()  # as at the end of an answer
         go_on.set()
-        async with asyncio.timeout(WAIT_S):
-            while list(page.host.workers):
-                await page.pilot.pause(0.01)
+        await page.until(lambda: not [*page.host.workers])
         assert len(page.titles) == 4
         await page.press("enter")
         assert page.host.received == [("chosen", store.summaries("zebra")[0].id)]

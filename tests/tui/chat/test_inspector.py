@@ -1,6 +1,6 @@
 """The token inspector, by its keys, on answers of a real engine."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -58,9 +58,9 @@ SEEDED: Trace = (
 class Host(App[None]):
     """An app that opens the inspector."""
 
-    def __init__(self, trace: Trace, title: str = "Merge two lists") -> None:
+    def __init__(self, trace: Trace, passages: Sequence[Attachment] = ()) -> None:
         super().__init__()
-        self.inspector = Inspector(trace, title, False, ())
+        self.inspector = Inspector(trace, "Merge two lists", False, passages)
 
     def on_mount(self) -> None:
         self.push_screen(self.inspector)
@@ -82,9 +82,9 @@ def plain(*words: str) -> Trace:
 
 @asynccontextmanager
 async def inspecting(
-    trace: Trace, *title: str, **how: Any
+    trace: Trace, *passages: Attachment, **how: Any
 ) -> AsyncIterator[tuple[Host, Pilot[None]]]:
-    host = Host(trace, *title)
+    host = Host(trace, passages)
     async with host.run_test(**how) as pilot:
         await pilot.pause()
         yield host, pilot
@@ -269,8 +269,6 @@ def test_a_copy_is_shown_with_the_passage_that_its_words_stand_in() -> None:
 
 
 async def test_the_passage_is_among_the_facts() -> None:
-    host = Host((Step((replace(COPIED, text=PASSAGES[0].text),)),))
-    host.inspector._passages = PASSAGES
-    async with host.run_test() as pilot:
-        await pilot.pause()
+    copied = Step((replace(COPIED, text=PASSAGES[0].text),))
+    async with inspecting((copied,), *PASSAGES) as (host, _):
         assert "These words stand in [1] notes/air.md:3-4." in host.facts

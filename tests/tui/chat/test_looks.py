@@ -1,6 +1,5 @@
 """Snapshots of the chat at two sizes."""
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,9 +10,8 @@ from textual.pilot import Pilot
 from assistant.events import Event
 from assistant.request import AnyJob, Request
 from assistant.settings.settings import Settings
-from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import PROMPT, Recorded, lane_events, ready
-from tests.tui.rest import calm
+from tests.tui.rest import calm, until
 from tui.app.app import SpecchatApp
 from tui.chat.screen import ChatScreen
 
@@ -52,9 +50,7 @@ async def opened(pilot: Pilot[None]) -> ChatScreen:
     running = pilot.app
     assert isinstance(running, SpecchatApp)
     chat = running.chat
-    async with asyncio.timeout(WAIT_S):
-        while not (chat.controller.ready and chat.session.branch.store):
-            await pilot.pause(0.02)
+    await until(pilot, lambda: chat.controller.ready and chat.session.branch.store)
     chat.prompt.editor.cursor_blink = False
     await calm(pilot)
     return chat
@@ -63,11 +59,9 @@ async def opened(pilot: Pilot[None]) -> ChatScreen:
 async def answered(pilot: Pilot[None]) -> None:
     """Ask, and wait until the answer is painted."""
     chat = await opened(pilot)
-    async with asyncio.timeout(WAIT_S):
-        chat.prompt.editor.text = PROMPT
-        await pilot.press("enter")
-        while len(chat.session.branch.records) < 2 or not chat.session.idle:
-            await pilot.pause(0.02)
+    chat.prompt.editor.text = PROMPT
+    await pilot.press("enter")
+    await until(pilot, lambda: len(chat.session.branch.records) == 2 and chat.session.idle)
     await calm(pilot)
 
 
@@ -82,9 +76,7 @@ async def with_the_list(pilot: Pilot[None]) -> None:
     """Open the list of chats."""
     await answered(pilot)
     await pilot.press("f2")
-    async with asyncio.timeout(WAIT_S):
-        while "Today" not in pilot.app.export_screenshot():
-            await pilot.pause(0.1)
+    await until(pilot, lambda: "Today" in pilot.app.export_screenshot())
     await calm(pilot)
 
 

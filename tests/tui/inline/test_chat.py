@@ -80,7 +80,7 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_pat
     assert "There is no file c.md, no/d: sent as text only." in chat.scrollback.finished()
     code = '@app.route("/x")\n@functools.cache\n@b.md\ndef f(): ...'
     chat.submit(f"What is wrong?\n{code}")
-    assert chat.queued[-1].attachments == ()
+    assert [file.name for file in chat.queued[-1].attachments] == ["notes/"]
     assert "There is no file" not in chat.scrollback.finished()
     Path("b.md").write_bytes(b"\0\1\2")
     for question in ("/tmp/x is @b.md", "/tmp is @b.md"):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from huggingface_hub import close_session
 from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import ProgressBar, Static
@@ -112,8 +113,6 @@ def shelf(bare_machine: Path) -> Path:
 @pytest.fixture
 def hub(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A hub with one model, `toy`, that the catalogue lists."""
-    from huggingface_hub import close_session
-
     data = tiny.write(bare_machine / "toy.bytes").read_bytes()
     enter(monkeypatch, replace(toy(data, repo="org/toy-GGUF"), mirror=None))
     with Hub(data) as server:

@@ -1,6 +1,5 @@
 """Snapshots of the outcome of a race at two sizes."""
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +8,6 @@ from textual.pilot import Pilot
 from assistant.events import Event, RaceOver, RaceReady
 from assistant.request import AnyJob
 from assistant.settings.settings import Settings
-from tests.patience import WAIT_S
 from tests.tui.race.race_recorded import RACE, WORDS, Recorded, ready
 from tests.tui.rest import calm, until
 from tui.race.screen import RaceApp
@@ -20,12 +18,9 @@ async def outcome(pilot: Pilot[None]) -> None:
     """Skip the replay, and wait until everything is painted."""
     app = pilot.app
     assert isinstance(app, RaceApp)
-    async with asyncio.timeout(WAIT_S):
-        while app.race.phase != "replay":
-            await pilot.pause(0.01)
-        await pilot.press("s")
-        while "outcome" not in app.race.line.classes or not painted(app):
-            await pilot.pause(0.01)
+    await until(pilot, lambda: app.race.phase == "replay")
+    await pilot.press("s")
+    await until(pilot, lambda: "outcome" in app.race.line.classes and painted(app))
     await calm(pilot)
 
 

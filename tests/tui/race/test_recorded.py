@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.widgets import Static
 
 from assistant.events import Decoded, Failed, Finished, LaneEvent, Origin, Stats, Stop, Token
@@ -106,12 +106,8 @@ def recorded(complete: bool = True) -> RecordedLane:
 async def test_a_thought_is_one_line_over_the_answer_and_gone_when_the_lane_begins_again() -> None:
     lane = recorded()
     view = LaneView(lane)
-
-    class Framed(App[None]):
-        def compose(self) -> ComposeResult:
-            yield view
-
-    async with Framed().run_test(size=(60, 12)) as pilot:
+    async with App[None]().run_test(size=(60, 12)) as pilot:
+        await pilot.app.mount(view)
 
         async def seen() -> tuple[str, str]:
             await pilot.pause(0.1)

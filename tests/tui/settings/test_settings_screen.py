@@ -2,8 +2,8 @@
 
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from textwrap import wrap
 
@@ -29,19 +29,11 @@ mode = "sps"
 DAILY = [key.name for key in KEYS.values() if key.daily]
 
 
-class Lent(Program):
-    """An app whose terminal an editor can have."""
-
-    @contextmanager
-    def suspend(self) -> Iterator[None]:
-        yield
-
-
 class Open(Driver):
     """The settings screen under test."""
 
     def __init__(
-        self, app: Lent, pilot: Pilot[None], screen: SettingsScreen, used: list[Layers]
+        self, app: Program, pilot: Pilot[None], screen: SettingsScreen, used: list[Layers]
     ) -> None:
         super().__init__(pilot)
         self.app, self.screen, self.used = app, screen, used
@@ -78,7 +70,7 @@ def path(unset_home: Path) -> Path:
 
 @asynccontextmanager
 async def opened(size: tuple[int, int] = (100, 30), **options: object) -> AsyncIterator[Open]:
-    app, used = Lent(), list[Layers]()
+    app, used = Program(), list[Layers]()
     async with app.run_test(size=size) as pilot:
         page = Open(app, pilot, SettingsScreen(load(options), used.append), used)
         await page.until(lambda: app._buffered is None)  # keys before that are kept for the prompt
@@ -89,9 +81,10 @@ async def opened(size: tuple[int, int] = (100, 30), **options: object) -> AsyncI
 
 @pytest.fixture
 def editor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    """Make a script the user's editor; its second argument is the file."""
+    """Make a script the user's editor, which gets the terminal and, as "$2", the file."""
 
     def with_script(script: str) -> None:
+        monkeypatch.setattr(Program, "suspend", lambda _: nullcontext())
         path = tmp_path / "my editor"
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(0o700)
@@ -238,7 +231,7 @@ async def test_an_error_in_the_edited_file_or_of_the_editor_is_shown_until_it_is
 
 async def test_an_old_warning_about_the_file_is_shown_on_no_screen(path, editor):
     editor("exit 0")
-    app = Lent()
+    app = Program()
     async with app.run_test(notifications=True) as pilot:
         app.warn_of_config(["config.toml: old"])
         await pilot.pause()
@@ -254,7 +247,7 @@ async def test_an_old_warning_about_the_file_is_shown_on_no_screen(path, editor)
 async def test_a_file_that_changed_meanwhile_is_read_when_the_screen_opens(path):
     layers = load({})
     path.write_text(MINE.replace("1.5", "1.25"))
-    app, used = Lent(), list[Layers]()
+    app, used = Program(), list[Layers]()
     async with app.run_test() as pilot:
         app.push_screen(SettingsScreen(layers, used.append))
         await pilot.pause()

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from itertools import repeat
+from unittest.mock import create_autospec
 
 import pytest
 from click.testing import CliRunner
@@ -51,23 +52,19 @@ def test_an_answer_names_its_sources_after_it(ask) -> None:
 
 
 def test_the_folder_is_read_while_the_model_loads(ask, monkeypatch) -> None:
-    jobs, read, do = list[object](), FolderRetriever.read, ScriptedEngine.do
-
-    def noted(self, job):
-        jobs.append(job)
-        return do(self, job)
-
-    monkeypatch.setattr(ScriptedEngine, "do", noted)
+    do = create_autospec(ScriptedEngine.do, side_effect=ScriptedEngine.do)
+    monkeypatch.setattr(ScriptedEngine, "do", do)
 
     async def after_a_job(self, names) -> None:
         async with asyncio.timeout(WAIT_S):
-            while not jobs:
+            while not do.called:
                 await asyncio.sleep(0.01)
         await read(self, names)
 
+    read = FolderRetriever.read
     monkeypatch.setattr(FolderRetriever, "read", after_a_job)
     assert "[1] notes/air.md:1" in ask("--about", "notes").stderr
-    assert isinstance(jobs[0], EngineArgs)
+    assert isinstance(do.call_args_list[0].args[1], EngineArgs)
 
 
 def test_json_has_the_sources(ask) -> None:

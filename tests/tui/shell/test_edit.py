@@ -367,13 +367,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_being_written_and_che
 
 def test_an_interrupt_names_what_was_written_and_not_checked(edit):
     Path("other.txt").write_text(OLD)
-    keys = iter("y")
-
-    def getchar():
-        for key in keys:
-            return key
-        raise KeyboardInterrupt
-
+    getchar = Mock(side_effect=["y", KeyboardInterrupt])
     named = ("file.txt", "other.txt", "spell 9", "--check", "touch run")
     done = edit(*named, answers=[NEW, NEW], getchar=getchar, code=1)
     assert "The check was not run on file.txt: touch run" in done.stderr

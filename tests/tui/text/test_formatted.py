@@ -114,15 +114,12 @@ async def test_cells_of_a_table_stand_where_their_column_has_its_colons() -> Non
         assert "1          2   3" in rows
         assert "a | b      c   d" in rows
         view = page.app.query_one(Answer).tokens
-        rule, words = (
-            {
-                part.style.color
-                for part in view.render_line(y)
-                if part.style and part.text.strip(" ▌")
-            }
-            for y in (1, 2)
-        )
-        assert not rule & words  # it is fainter
+
+        def colours(y: int) -> set[object]:
+            parts = view.render_line(y)
+            return {part.style.color for part in parts if part.style and part.text.strip(" ▌")}
+
+        assert not colours(1) & colours(2)  # the rule is fainter than words
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.content import Content
 
 from assistant.events import Origin, Step
@@ -60,12 +60,8 @@ async def test_the_legend_of_an_answer_names_all_kinds_at_any_width(width: int, 
     kinds = {"draft", "suffix", "tail", "ngram", "residual", "target", GHOST}
     head = Head()
     head.line = Content("Somebody with a long name")
-
-    class Framed(App[None]):
-        def compose(self) -> ComposeResult:
-            yield head
-
-    async with Framed().run_test(size=(width, 6)) as pilot:
+    async with App[None]().run_test(size=(width, 6)) as pilot:
+        await pilot.app.mount(head)
         assert head.size.height == 1
         head.legend = legend(COLOURED, kinds)
         await pilot.pause()

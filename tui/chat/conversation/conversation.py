@@ -156,7 +156,7 @@ class Conversation(VerticalScroll):
         super().watch_scroll_y(old, new)
         if not self.reader.is_restoring:
             self.reader.remember()
-            self._older.scrolled(new < old)
+            self._older.mount_near(new < old)
         self._hide_hint()
 
     def _hide_hint(self) -> None:

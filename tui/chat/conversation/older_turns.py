@@ -58,7 +58,7 @@ class OlderTurns:
         self._pop(start)
         return count, new
 
-    def scrolled(self, is_upwards: bool) -> None:
+    def mount_near(self, is_upwards: bool) -> None:
         """Mount more turns after a scroll event that has come near the top or the gap."""
         view, is_near_top = self._view, is_upwards and self._view.scroll_y <= NEAR
         bottom = view.scroll_y + view.scrollable_content_region.height

@@ -64,7 +64,7 @@ class InputHistory:
         self.entries = list(entries)
         self.restart()
 
-    def sent(self, text: str) -> None:
+    def add(self, text: str) -> None:
         """Append a prompt that was sent, and return to the end."""
         if text.strip() and self.entries[-1:] != [text]:
             self.entries.append(text)
@@ -152,7 +152,7 @@ class Editor(TextEntry, inherit_bindings=False):
     def send(self) -> None:
         """Send the text, as Enter does, and add it to the history."""
         text = self.text
-        self._history.sent(text)
+        self._history.add(text)
         self.show("")
         self.post_message(self.Sent(text))
 

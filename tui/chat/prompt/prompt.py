@@ -152,7 +152,7 @@ class Prompt(Vertical):
         message.stop()
         if message.text.strip() or self.attached.has_content:
             self.post_message(self.Submitted(Unsent(message.text, self.attachments)))
-            self.attached.sent()
+            self.attached.remove_sent()
         elif self.queue.paused and self.queued:
             self.post_message(self.Submitted(None))
         else:

@@ -21,15 +21,10 @@ from tests.exact.toy_sources import STEPWISE, modelled
 HALF = Fraction(1, 2)
 
 
-def expected(law):
-    return sum(accepted * probability for accepted, probability in law.items())
-
-
 def both(target, drafter, k):
     """Return how many proposals each rule accepts on average, the token rule first."""
-    return [
-        expected(law_of_acceptance(rule, target, drafter, k)) for rule in (TokenRule, BlockRule)
-    ]
+    laws = (law_of_acceptance(rule, target, drafter, k) for rule in (TokenRule, BlockRule))
+    return [sum(accepted * chance for accepted, chance in law.items()) for law in laws]
 
 
 class Coin(Toy):
@@ -99,11 +94,8 @@ def test_no_target_row_is_read_after_a_forbidden_token():
 
 
 def test_a_forbidden_token_is_rejected_though_the_draft_could_not_draw_it_either():
-    target = row_of([1, 0])
-    verdict = BlockRule(FixedUniforms(0.0)).verify(
-        draft_of((1,), (row_of([1, 0]),)), (target, target), 0
-    )
-    assert verdict.accepted == 0
+    target, draft = row_of([1, 0]), draft_of((1,), (row_of([1, 0]),))
+    assert BlockRule(FixedUniforms(0.0)).verify(draft, (target, target), 0).accepted == 0
 
 
 def test_equal_rows_are_accepted_whatever_rounding_makes_of_them():

@@ -83,13 +83,10 @@ class Hindsight(Cascade):
 @pytest.mark.parametrize("drafter", [Cascade, Hindsight])
 def test_sps_emits_what_ars_emits_even_if_the_plan_sees_the_drawn_token(drafter):
     target, lengths = Toy(4, 3), set()
-    sources = (
-        Parrot(4),
-        ModelSource(Toy(4, 4), VocabularyMapping.identity(4, 4)),
-        RandomSource(4),
-    )
+    model = ModelSource(Toy(4, 4), VocabularyMapping.identity(4, 4))
+    sources = drafter(Parrot(4), model, RandomSource(4))
     for seed in range(5):
-        text, kept = sps(target, drafter(*sources), seed, lambda s=seed: Whims(5, s))
+        text, kept = sps(target, sources, seed, lambda s=seed: Whims(5, s))
         assert text == ars(target, seed)
         lengths.add(kept)
     assert max(lengths) > 0
