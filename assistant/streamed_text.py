@@ -82,10 +82,9 @@ CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of 
 NO_TEXT = re.compile(r"\0|\x1b\$[()]?[@-D]")  # or ISO-2022, of which all characters are ASCII
 PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
 LOW = "a-zß-ÿœšž"
-CODE = r"\xa0¥¦©-®°-²´µ·»½×‘’“”–—…•™€"  # which programs and lists have within words
-SIGN = rf"(?![À-Þ][{LOW}])(?:Ã[\x80-¿]|[^\0-\x7f\x85{LOW}{CODE}]+)"
+SIGN = rf"(?![À-Þ][{LOW}])(?:Ã[\x80-¿]|[^\0-\x7f\x85{LOW}\xa0¥¦©-®°-²´µ·»½×‘’“”–—…•™€]+)"
 SIGNS = re.compile(f"(?<=[{LOW}]){SIGN}(?=[{LOW}])")
-"""Controls and signs within a word."""
+"""Controls and signs within a word, without those that code and lists have there."""
 GERMAN = frozenset("ÄÖÜäöüß")  # runs of these alone are no sign of another encoding
 UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
@@ -124,18 +123,14 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
 def _is_western(text: str) -> bool:
     """Return whether a text may be in Latin-1 or Windows-1252, in which it was decoded.
 
-    Texts in other old encodings then have runs of accented letters (Cyrillic, Greek, Chinese), or
-    signs and capitals within words (Polish, those of DOS and of old Macs).
+    Texts in other encodings have runs of accented letters (Cyrillic), signs within words (Polish).
     """
-    accented, letters = (
-        sum(map(len, re.findall(kind, text))) for kind in (r"[^\0-\x7f]+", "[A-Za-z]+")
-    )
+    accented, letters = len(re.sub(r"[\0-\x7f]+", "", text)), len(re.sub("[^A-Za-z]+", "", text))
     runs = re.findall(r"[^\0-\x7f]{3,}", text)
     foreign = [run for run in runs if len({*filter(str.isalpha, run)} - GERMAN) > 1]
-    is_foreign = (
+    is_foreign = accented >= letters / 1000 and (  # not damaged in a few places
         sum(map(len, runs)) > letters
         or sum(map(len, foreign)) > accented / 2
         or len(SIGNS.findall(text)) > accented / 40
     )
-    is_damaged = accented < letters / 1000  # and may be Western with a few wrong bytes
-    return not CONTROLS.search(text) and (is_damaged or not is_foreign)
+    return not (CONTROLS.search(text) or is_foreign)

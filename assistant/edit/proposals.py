@@ -135,8 +135,7 @@ def _best(
     `fits` has the texts that are tried for each attached file. What an answer calls a block counts
     more than what it is like, unless it is a part of that file.
     """
-    texts = (name for name, old in versions.items() if any(old))
-    known = [name for name in texts if f"/{name}".endswith(f"/{label}")]
+    known = [name for name in versions if f"/{name}".endswith(f"/{label}") and any(versions[name])]
     known = [label] if label in known else known
     if label and not known:
         return label, 0
@@ -158,8 +157,7 @@ def _label(above: Sequence[str], block: Sequence[str], attached: Iterable[str]) 
     opening, comment = block[0].lstrip("`~ "), COMMENT.fullmatch("".join(block[1:2]))
     near, other, *_ = [*filter(str.strip, reversed(above)), "", ""]
     title = other if TITLE.match(other) and not TITLE.match(near) else ""
-    paths = [name.split("/") for name in attached if " " in name]
-    ends = {"/".join(path[i:]) for path in paths for i in range(len(path))}
+    ends = {name.split("/", i)[-1] for name in attached for i in range(name.count("/") + 1)}
     spaced = {end.replace(" ", "_"): end for end in sorted(ends, key=len, reverse=True)}
     for text in (opening, comment[1] if comment else "", near, title):
         for word, end in spaced.items():

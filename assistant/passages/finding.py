@@ -51,6 +51,8 @@ class _Version(NamedTuple):
     id: int
     changed: int  # ns
     passage: Passage
+    words: list[str]
+    trigrams: set[tuple[str, str, str]]
 
 
 class _Query:
@@ -141,9 +143,10 @@ class _Query:
                 "FROM passage JOIN file ON file.id = file WHERE passage.id = ?", (id_,)
             ).fetchone()  # fmt: skip
             text, file = index_file.unpack(packed), self._folder / path
-            own = Passage(first, last, heading, text, file, header=header)
+            own, parts = Passage(first, last, heading, text, file, header=header), text.split()
             if language not in self._foreign or shares[id_] >= min_share or id_ in named:
-                yield _Version(shares[id_], id_, changed, own)
+                trigrams = {*zip(parts, parts[1:], parts[2:], strict=False)}
+                yield _Version(shares[id_], id_, changed, own, parts, trigrams)
 
 
 def find(
@@ -193,15 +196,14 @@ def _distinct(
     texts, distinct = list[list[_Version]](), dict[int, Passage]()
     for version in fit:
         near = [versions for versions in texts if _are_near(version, versions[0])]
-        own = version.passage.text.split()
         if not near and version.share >= related:
             texts.append([version])
-        elif near and own not in [other.passage.text.split() for other in near[0]]:
+        elif near and version.words not in [other.words for other in near[0]]:
             near[0].append(version)
     for versions in texts:
         latest = max(versions, key=lambda version: version.changed)
         older = [version for version in versions if version.changed < latest.changed]
-        for _, id_, changed, passage in (versions[0], latest, *versions):
+        for _, id_, changed, passage, *_ in (versions[0], latest, *versions):
             other = latest if changed < latest.changed else next(iter(older), None)
             if other:
                 name = other.passage.path.relative_to(folder)
@@ -212,11 +214,10 @@ def _distinct(
 
 
 def _are_near(one: _Version, other: _Version) -> bool:
-    words = one.passage.text.split(), other.passage.text.split()
-    own, others = ({*zip(text, text[1:], text[2:], strict=False)} for text in words)
     first, second = (text.passage.text.partition("\n")[0] for text in (one, other))
     share = CORRECTED if first == second else COPY
-    return words[0] == words[1] or len(own & others) > share * max(len(own), len(others))
+    size, common = max(len(one.trigrams), len(other.trigrams)), one.trigrams & other.trigrams
+    return one.words == other.words or len(common) > share * size
 
 
 def _join(passages: dict[int, Passage]) -> list[Passage]:

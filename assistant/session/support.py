@@ -78,10 +78,10 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
 
 def wrong_citations(answer: str, wrong: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield where the wrong numbers that an answer cites begin and end."""
-    numbers = {*map(str, wrong)}
+    numbers = {*wrong}
     for match in re.finditer(f"(?s:{CODE.pattern})|{CITED.pattern}", answer):
         for number in re.compile(r"\d+").finditer(answer, *match.span("numbers")):
-            if number[0] in numbers:
+            if int(number[0]) in numbers:
                 yield number.span()
 
 

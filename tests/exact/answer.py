@@ -39,7 +39,7 @@ class ExactMask(ConstraintMask):
     """The shipped mask, for logits that are exact probabilities."""
 
     def masked(self, logits, tokens, placed=None):
-        allowed = self._allowed(tokens)
+        allowed = self._allowed_tokens(tokens)
         if allowed is None:
             return logits
         kept = [(i in allowed.ids) != allowed.is_complement for i in range(len(logits))]

@@ -149,8 +149,8 @@ def test_a_stored_answer_without_passages_is_recognised() -> None:
 
 
 def test_a_wrong_citation_is_struck_out_with_words_but_not_in_code() -> None:
-    text = "Yes [1, 7]. `a[7]`\n```\n[7]\n```\n[7](https://a.example)"
-    marked = text.replace("[1, 7]", "[1, ~~7~~ (no such passage)]", 1)
+    text = "Yes [1, 07]. `a[7]`\n```\n[7]\n```\n[7](https://a.example)"
+    marked = text.replace("[1, 07]", "[1, ~~07~~ (no such passage)]", 1)
     assert struck(text, [7]) == marked
 
 

@@ -263,9 +263,8 @@ class AttachmentsScreen(ListDialog[str]):
     def action_whole(self) -> None:
         """Read all of a text of which only passages would be read."""
         chosen, chips = self._chosen, self._attached.chips
-        self._attached.chips = tuple(
-            replace(chip, insists=chip in chosen or chip.insists) for chip in chips
-        )
+        insisted = (replace(chip, insists=chip in chosen or chip.insists) for chip in chips)
+        self._attached.chips = tuple(insisted)
 
     @on(OptionList.OptionSelected)
     def action_insert(self) -> None:
