@@ -51,7 +51,7 @@ for job in (
     EngineArgs(Path(sys.argv[1]), n_ctx=512, threads=1),
     Request((Message("user", "Why?"),), max_tokens=8),
 ):
-    os.write(send, wire.framed(CHAT.commands.encode(Envelope(1, job))))
+    os.write(send, wire.frame(CHAT.commands.encode(Envelope(1, job))))
     message = None
     while not message or not message.last:
         message = CHAT.messages.decode(wire.read(pipe))

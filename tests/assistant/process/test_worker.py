@@ -25,7 +25,7 @@ repacked._is_wanted = lambda source: print(source, flush=True)
 setup = EngineArgs(Path(sys.argv[1]), n_ctx=512, threads=1, copies=sys.argv[2] == "True")
 serving = Thread(target=worker.serve, args=(commands, events, *worker.chat()))
 serving.start()
-os.write(send, wire.framed(CHAT.commands.encode(Envelope(1, setup))))
+os.write(send, wire.frame(CHAT.commands.encode(Envelope(1, setup))))
 pipe = os.fdopen(receive, "rb")
 while not CHAT.messages.decode(wire.read(pipe)).last:
     pass
