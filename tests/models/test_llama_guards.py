@@ -28,7 +28,7 @@ from models.native.weights import Weights
 from models.native.model import NativeModel
 from tests.engine import ENGINE
 loaded.use(ENGINE)
-with closing(Weights(Path(sys.argv[1]))) as weights, closing(NativeModel(weights)) as model:
+with closing(Weights(Path(sys.argv[1]))) as file, closing(NativeModel(file, n_ctx=512)) as model:
     model.logits([1, 2, 3])
 with suppress(ModelError):
     Weights(Path(sys.argv[2]))

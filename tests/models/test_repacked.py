@@ -127,7 +127,7 @@ def test_a_model_without_room_or_that_no_copy_can_be_made_of_is_used_as_it_is(so
     monkeypatch.setattr(repacking, "SPARE", 1 << 60)
     assert repacking.make(source) is None
     monkeypatch.setattr(repacking, "SPARE", 0)
-    monkeypatch.setattr(repacking, "_answers", lambda source, copy=None: copy)
+    monkeypatch.setattr(repacking, "_logits_of", lambda source, copy=None: copy)
     assert repacking.make(source) is None
     assert not [*repacked.folder().glob("*.[rp]*")]
     started = []

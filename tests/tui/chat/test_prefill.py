@@ -53,6 +53,7 @@ async def test_the_first_suggestion_is_prefilled_once_until_something_is_typed(p
 async def test_a_prompt_that_would_be_refused_says_so_before_enter_with_the_same_limit(pair: Pair):
     async with open_chat(*pair, n_ctx=1024, max_tokens=200, idle="on") as chat:
         too_long = chat.prompt.query_one("#too-long")
+        assert chat.prompt.attached.limits.tokens == 824  # by which an estimate is too long
         chat.prompt.editor.text = "x " * 600  # by the engine's count, once it reads ahead
         await chat.until(lambda: too_long.display)
         refusal = str(too_long.render())

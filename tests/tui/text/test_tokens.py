@@ -62,6 +62,7 @@ async def test_the_legend_of_an_answer_names_all_kinds_at_any_width(width: int, 
     head.line = Content("Somebody with a long name")
     async with App[None]().run_test(size=(width, 6)) as pilot:
         await pilot.app.mount(head)
+        await pilot.pause()
         assert head.size.height == 1
         head.legend = legend(COLOURED, kinds)
         await pilot.pause()

@@ -75,6 +75,6 @@ def test_any_integer_is_a_seed():
 
 @pytest.mark.parametrize("word", [0, 1, 2**52, 2**53 - 2, 2**53 - 1])
 def test_every_random_word_gives_a_positive_finite_number(monkeypatch, word):
-    monkeypatch.setattr(coupled, "_mixed", lambda words: np.full_like(words, word << 11))
+    monkeypatch.setattr(coupled, "_mix", lambda words: np.full_like(words, word << 11))
     (number,) = Noise(1).exponentials(0, np.array([7]))
     assert 0 < number < 40
