@@ -10,7 +10,8 @@ from assistant.passages.folder_index import FolderIndex
 from assistant.passages.splitting import Passage
 from tests.assistant.passages.indexes import indexed_here, names
 
-WITHIN = Path(__file__).with_name("within.txt")
+_ROWS = Path(__file__).with_name("within.txt").read_text("utf-8").splitlines()
+WITHIN = [row.split("\t") for row in _ROWS]
 """A text, a question, and whether the one is found by the other."""
 LONG = "Every keeper of the house writes his hours into the book, and signs it. " * 8
 
@@ -94,9 +95,8 @@ def test_the_same_text_is_found_once(write):
     assert len(write(a="A zebra.", b="A  zebra.").find("zebra").passages) == 1
 
 
-@pytest.mark.parametrize("row", WITHIN.read_text("utf-8").splitlines())
-def test_a_word_within_longer_ones_is_found_and_they_by_it(write, row):
-    text, question, is_found = row.split("\t")
+@pytest.mark.parametrize(("text", "question", "is_found"), WITHIN)
+def test_a_word_within_longer_ones_is_found_and_they_by_it(write, text, question, is_found):
     index = write(a=text, b="Nothing of the kind is here.", c="Else.")
     assert names(index, question) == ["a.md"] * bool(is_found)
 
