@@ -382,7 +382,7 @@ def test_an_answer_under_way_is_in_the_scrollback_when_one_leaves(
 REFUSED = {
     "/model nowhere": "No model is called 'nowhere'",
     "/form regex (": "The regex cannot be used: unclosed group.",
-    "/tools on": "Tools are off in this conversation. There are none",
+    f"{ESCAPE}/tools on": "Tools are off in this conversation. There are none",
 }
 
 

@@ -111,6 +111,7 @@ class ChatScreen(ChatWidgets):
         shown = self.session.branch.conversation
         if message.is_back and message.id == self._deleted and shown is None:
             self.open(message.id)
+            self.chats.refresh_list(to=message.id)
         elif not message.is_back and message.id == shown:
             self._deleted = message.id
             self.open(None)

@@ -178,8 +178,7 @@ class TurnActions:
 
         def undo() -> None:
             change.undo()
-            others = (chip for chip in attached.chips if chip.attachment.name != change.name)
-            attached.chips = tuple(others)
+            attached.chips = tuple(c for c in attached.chips if c.attachment.name != change.name)
             if not change.file.missing:
                 attached.add(read(change.file.path, change.name))
 

@@ -164,8 +164,7 @@ class SlashCommands(Completer):
             self._note(f"{change.name}, line {hunk.start}")
             for sign, text in hunk.lines:
                 self._note(sign + text.expandtabs(4), DIFF[sign])
-        for warning in change.warnings:
-            self._note(warning, NOTE)
+        self._note("\n".join(change.warnings), NOTE)
         self._note(f"Write {one_line(str(change.file.path))}? y: yes, Enter: no")
         self._changes = changes
 

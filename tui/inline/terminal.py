@@ -13,7 +13,7 @@ from functools import partial
 from prompt_toolkit import PromptSession
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
-from prompt_toolkit.filters import Condition, has_focus
+from prompt_toolkit.filters import Condition, emacs_mode, has_focus
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -179,10 +179,11 @@ class InlineTerminal:
             else:
                 buffer.validate_and_handle()
 
+        @keys.add("escape", "/", filter=emacs_mode)  # a command right after Esc, not Alt+/
         @keys.add("escape", "enter")
         @keys.add("c-j")
-        def line_break(event: KeyPressEvent) -> None:
-            event.current_buffer.insert_text("\n")
+        def insert(event: KeyPressEvent) -> None:
+            event.current_buffer.insert_text("/" if event.data == "/" else "\n")
 
         @keys.add("escape", filter=~idle, eager=True)
         @keys.add("c-c", filter=typing)

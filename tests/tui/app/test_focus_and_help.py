@@ -87,16 +87,16 @@ async def test_ctrl_r_in_a_search_renames_what_is_found_and_asks_nothing_again(p
 
 async def test_an_open_conversation_that_is_deleted_goes_and_comes_back(pair: Pair) -> None:
     async with open_chat(*pair, size=WIDE, asked=("One",)) as chat:
-        expected, conversation = chat.texts, chat.screen.session.branch.conversation
+        rows, branch = chat.screen.chats.rows, chat.screen.session.branch
+        before, view = (chat.texts, branch.conversation), chat.screen.conversation
+        chat.store.create("Another")
         await chat.pilot.press("f2")
-        await chat.until(lambda: chat.screen.chats.rows.listing.summaries)
+        await chat.until(lambda: rows.chosen and rows.chosen.id == branch.conversation)
         await chat.pilot.press("delete")
-        await chat.until(lambda: chat.screen.session.branch.conversation is None)
-        assert not chat.screen.conversation.turns
-        await chat.until(lambda: not chat.screen.chats.rows.listing.summaries)
+        await chat.until(lambda: len(rows.listing.summaries) == 1 and not view.turns)
         await chat.pilot.press("ctrl+z")
-        await chat.until(lambda: chat.screen.session.branch.conversation == conversation)
-        assert chat.texts == expected
+        await chat.until(lambda: rows.chosen and rows.chosen.id == branch.conversation)
+        assert (chat.texts, branch.conversation) == before
 
 
 async def test_the_palette_offers_each_thing_once_in_words_and_help_begins_with_the_colours(
