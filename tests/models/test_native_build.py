@@ -23,8 +23,8 @@ from pathlib import Path
 from models import ik
 ik.COMPILED, ik.USED = map(Path, sys.argv[1:3])
 from models.native import loaded
-chosen, library = ik.compiled(), loaded.use("ik")
-assert ik.compiled() == chosen
+chosen, library = ik.compiled_library(), loaded.use("ik")
+assert ik.compiled_library() == chosen
 conditions = library.speed_key(Path(sys.argv[3]), None)
 print(library.c.library_path, library.version, conditions, sep="\\n")
 """
