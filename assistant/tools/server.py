@@ -139,6 +139,8 @@ class Server:
             self._reason = str(error)
         except OSError as error:
             self._reason = f"There can be no temporary file for what it reports: {error.strerror}."
+        except Exception as error:  # of the package, or ours
+            self._reason = f"It cannot be used ({error!r})."
         finally:
             self._session = None
             if not started.is_set():  # it may fail again
