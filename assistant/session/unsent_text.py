@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Any, Protocol
 
 from assistant.session.chat_session import ChatSession
@@ -48,7 +49,7 @@ class UnsentText:
         self.question: StoredMessage | None = None
         """The earlier question that is being changed."""
         self._original = ""  # the prompt's state before the question was changed
-        self._key = unsent(None, None)
+        self._key, self._saving = unsent(None, None), Lock()
         self._states: dict[str, str] = {}  # by key, as they were left
         self._stored: dict[str, str] = {}  # those in the store
 
@@ -124,14 +125,14 @@ class UnsentText:
 
     def save(self, **notes: str) -> None:
         """Save `notes`, where the user is and what has changed, on any thread; or StorageError."""
-        store, number = self._branch.store, self._branch.conversation
-        edited = str(self.question.id) if self.question else ""
-        states = self._states | {self._key: self._state}
-        states |= {OPEN: "" if number is None else str(number), EDITED: edited, **notes}
-        for key, state in states.items():
-            if store is not None and state != self._stored.get(key):
-                store.remember(key, state)
-                self._stored[key] = state
+        store, number, question = self._branch.store, self._branch.conversation, self.question
+        with self._saving:  # so that no older state follows a newer one
+            states = self._states | {self._key: self._state} | notes
+            states |= {OPEN: str(number or ""), EDITED: str(question.id) if question else ""}
+            for key, state in states.items():
+                if store is not None and state != self._stored.get(key):
+                    store.remember(key, state)
+                    self._stored[key] = state
 
     @property
     def _state(self) -> str:

@@ -1,5 +1,7 @@
 """`unsent_text`: typed text stays with its conversation until it is sent."""
 
+from threading import Event, Thread
+
 import pytest
 
 from assistant.session.unsent_text import EDITED, OPEN, Unsent, UnsentText, from_json, to_json
@@ -63,6 +65,28 @@ def asked(store):
     conversation = store.create()
     ask(store, conversation, None, "One")
     return conversation
+
+
+def test_no_older_text_is_saved_after_a_newer_one(store, monkeypatch):
+    typist, remember, begins, other = Typist(store), store.remember, Event(), Event()
+
+    def slow(key, state):
+        if "older" in state:
+            begins.set()
+            other.wait(0.2)  # the other one overtakes, if it can
+        remember(key, state)
+        if "newer" in state:
+            other.set()
+
+    monkeypatch.setattr(store, "remember", slow)
+    typist.prompt.text = "older"
+    thread = Thread(target=typist.unsent.save)
+    thread.start()
+    begins.wait()
+    typist.prompt.text = "newer"
+    typist.unsent.save()  # the program ends
+    thread.join()
+    assert Typist(store).prompt.text == "newer"
 
 
 def test_each_conversation_and_each_question_has_its_own_also_after_a_restart(store, asked):
