@@ -22,7 +22,7 @@ from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
 SCANNED = "(This page is a picture; its text cannot be read.)"
-_DATA = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+|\x1b\\[[\\d;?]*[A-Za-z]")  # and colours
+_NOISE = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+|\x1b\\[[\\d;?]*[A-Za-z]")  # no words
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
 _PART, _END = "\x1e", "\x1f"  # marks before rows and headings, and for line ends within tables
 # A hyphenation at the end of a line in a PDF; not the hyphen of AX-20.
@@ -57,7 +57,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     result, size = list[TextLine](), 0
     try:
         for line in READERS.get(kind, _text)(data):
-            text = plain(_DATA.sub("", re.sub("\u00ad$", "-", line.text)))  # the hyphen shows there
+            text = plain(_NOISE.sub("", re.sub("\u00ad$", "-", line.text)))  # the hyphen shows there
             result.append(line._replace(text=text))
             size += len(text) * (text != SCANNED)
             if size > TEXT_MB * 1_000_000:

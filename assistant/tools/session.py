@@ -97,7 +97,7 @@ class _BoundedText(TextReceiveStream):
 
 stdio.TextReceiveStream = _BoundedText  # type: ignore[attr-defined]  # the package has no limit
 _parse = types.jsonrpc_message_adapter.validate_json
-types.jsonrpc_message_adapter.validate_json = (  # type: ignore[method-assign]
+types.jsonrpc_message_adapter.validate_json = (  # type: ignore[method-assign]  # half characters
     lambda data, **options: _parse(without_lone_surrogates(data), **options)
 )
 
