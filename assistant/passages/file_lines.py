@@ -57,7 +57,7 @@ def lines(data: bytes, kind: str) -> list[TextLine]:
     result, size = list[TextLine](), 0
     try:
         for line in READERS.get(kind, _text)(data):
-            text = plain(_NOISE.sub("", re.sub("\u00ad$", "-", line.text)))  # the hyphen shows there
+            text = plain(_NOISE.sub("", re.sub("\u00ad$", "-", line.text)))  # a hyphen shows there
             result.append(line._replace(text=text))
             size += len(text) * (text != SCANNED)
             if size > TEXT_MB * 1_000_000:
