@@ -56,7 +56,7 @@ class Machine:
 class ReplayModel(SimulatedModel):
     """A model whose evaluations take what a machine takes, and whose rows `row_after` gives."""
 
-    n_vocab = 1  # its rows are not made of logits
+    n_vocab = 1 << 18  # its rows are not made of logits
 
     def __init__(
         self,
