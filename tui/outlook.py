@@ -29,7 +29,6 @@ DOING = {
     Reason.UNMEASURED: "Guessing is not measured here yet.",
     Reason.NO_SOURCE: "Nothing here can guess.",
     Reason.FIRST: "The first token is never guessed.",
-    Reason.TIMING: "A round without guesses, to compare.",
     Reason.SPENT: "Guessing paused: it was costing more time than it saved.",
     Reason.UNLIKELY: "Not guessing now: it would not save time.",
     Reason.LIKELY: "Guessing now.",

@@ -22,8 +22,6 @@ class Baseline:
 
     def __init__(self, seconds: float) -> None:
         self._recent = deque([seconds], RECENT)
-        self.speculative_rounds = 0
-        """Rounds with proposals since the last plain one."""
 
     @property
     def seconds(self) -> float:
@@ -34,11 +32,9 @@ class Baseline:
         """Observe a round without proposals; what is not a duration is ignored."""
         if seconds > 0 and isfinite(seconds):
             self._add(seconds)
-            self.speculative_rounds = 0
 
     def observe_speculative(self, seconds: float) -> None:
         """Observe a round with proposals: a plain evaluation takes no longer than a wider one."""
-        self.speculative_rounds += 1
         if 0 < seconds < self.seconds / CHANGED:
             self._add(seconds)
 

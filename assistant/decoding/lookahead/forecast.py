@@ -73,7 +73,6 @@ class Reason(StrEnum):
     UNMEASURED = "unmeasured"  # nothing is known of what evaluations cost here
     NO_SOURCE = "no-source"  # nothing can propose
     FIRST = "first"  # the first token does not wait for a draft
-    TIMING = "timing"  # it is time to see how fast ArS is now
     SPENT = "spent"  # proposals have used up the answer's budget
     UNLIKELY = "unlikely"  # no proposal on offer promised to save time
     LIKELY = "likely"  # these proposals promised to save time

@@ -74,8 +74,7 @@ class ThroughputPlan:
         min_proposals: how many proposals there are even if nothing pays.
         limit_s: how long the round may take, if nothing that is proposed is accepted.
         clock: seconds; it shows before each row and after it what the draft really takes.
-        pause: the reason to propose nothing, and only note what is on offer; None to propose. When
-            time is `SPENT`, what cannot be rejected is proposed anyway: nothing can be lost.
+        is_spent: whether only what cannot be rejected is proposed, as no time may be lost.
         recomputed: how many tokens of the batch had been evaluated before: they move each proposal
             up the cost curve.
         repeats: whether a rejection has the tokens of the batch that stay evaluated once more, in
@@ -91,11 +90,11 @@ class ThroughputPlan:
         min_proposals: int = 0,
         limit_s: float = inf,
         clock: Clock = lambda: 0.0,
-        pause: Reason | None = None,
+        is_spent: bool = False,
         recomputed: int = 0,
         repeats: bool = False,
     ) -> None:
-        self.budget, self.min_proposals, self.pause = budget, min_proposals, pause
+        self.budget, self.min_proposals, self.is_spent = budget, min_proposals, is_spent
         self.runs: tuple[Run, ...] = ()
         """The runs on offer at the beginning of the round."""
         self.reads: list[int] = []
@@ -111,15 +110,14 @@ class ThroughputPlan:
         """Take the offer that makes the round fastest, if any makes it faster."""
         if not self.prospect.proposed:
             self.runs = tuple(offer for offer in offers if isinstance(offer, Run))
-        if self.pause is Reason.SPENT:
+        if self.is_spent:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
             offers = [run.first(run.certain) for run in runs]
         near = [offer for offer in offers if isinstance(offer, Run) or offer.pending <= SHORT]
         weighed = [(*self._weigh(offer), offer) for offer in near]
         nothing = 0.0, self.prospect, None
         pace, prospect, best = max(weighed, key=itemgetter(0), default=nothing)
-        pauses = self.pause not in (None, Reason.SPENT)
-        if pauses or (pace <= self._pace and not self._is_required):
+        if pace <= self._pace and not self._is_required:
             return None
         match best:
             case Run():
@@ -151,9 +149,9 @@ class ThroughputPlan:
         """The reason of its proposals."""
         if self.min_proposals:
             return Reason.SPS
-        if self.pause and not self.prospect.proposed:
-            return self.pause
-        return Reason.LIKELY if self.prospect.proposed else Reason.UNLIKELY
+        if self.prospect.proposed:
+            return Reason.LIKELY
+        return Reason.SPENT if self.is_spent else Reason.UNLIKELY
 
     @property
     def expected_s(self) -> float:

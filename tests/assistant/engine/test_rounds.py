@@ -133,7 +133,7 @@ def test_the_reason_distinguishes_a_likely_proposal_from_a_pause():
     plan = rounds_of()._plan(0)
     plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
     assert plan.reason is Reason.LIKELY
-    plan.pause = Reason.SPENT
+    plan.is_spent = True
     assert plan.reason is Reason.LIKELY  # which was certain
     plan.prospect = Prospect()
     assert plan.reason is Reason.SPENT

@@ -158,7 +158,7 @@ def test_the_prefill_of_the_draft_is_owed():
     assert reading(known)
     known.observe_prefill(64, ALLOWANCE + 20 * SHARE)
     assert not reading(known)
-    assert known.plan(31).pause is Reason.SPENT
+    assert known.plan(31).is_spent
 
 
 @pytest.mark.parametrize("dearer", [0.5, 1.0, 2.0, 3.0, 4.5, 6.0, 9.0])
@@ -224,9 +224,9 @@ def test_where_a_rejection_repeats_evaluations_speculation_never_loses_time(mach
     real = Costs(machine, {})
     text = Text(copied=lambda i: chance)
     outcome = decode(Controller(Costs(machine, {})), text, real, 300, repeats=True)
-    assert outcome.speedup > 0.97
+    assert outcome.speedup > 0.99
     if machine is FLAT and chance >= 0.6:
-        assert outcome.speedup > (1.5 if chance == 0.6 else 2.0)
+        assert outcome.speedup > (1.7 if chance == 0.6 else 4.0)
     if machine is STEEP and chance <= 0.6:
         assert sum(outcome.proposed) < 0.1 * 300
 

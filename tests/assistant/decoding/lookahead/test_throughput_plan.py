@@ -4,7 +4,6 @@ import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.lookahead.plans import ThroughputPlan
 from assistant.decoding.sources.draft import Rows, Run
 from tests.assistant.decoding.lookahead.machines import FLAT, STAIRS, STEEP, costs
@@ -83,7 +82,7 @@ def test_a_lookahead_that_the_user_demands_is_proposed_even_at_a_loss():
 
 
 def test_a_pause_proposes_nothing_and_records_the_offers():
-    plan = weighing(FLAT, pause=Reason.SPENT)
+    plan = weighing(FLAT, is_spent=True)
     assert plan.next([run(8)]) is None
     assert plan.runs == (run(8),)
 
@@ -137,11 +136,9 @@ def test_no_further_row_is_drafted_once_the_limit_of_the_round_is_spent():
 
 def test_a_certain_token_is_proposed_even_when_no_more_time_may_be_lost():
     fixed = Run("form", (1, 2, 3, 4), (1, 1, 1, 0), certain=3)
-    spent = weighing(STEEP, acceptance={"form": 0.9}, pause=Reason.SPENT, limit_s=1.0)
+    spent = weighing(STEEP, acceptance={"form": 0.9}, is_spent=True, limit_s=1.0)
     assert spent.next([run(4), fixed, Rows("model", 1)]) == fixed.first(3)
     assert spent.next([run(4), Rows("model", 1)]) is None
-    timing = weighing(STEEP, acceptance={"form": 0.9}, pause=Reason.TIMING)
-    assert timing.next([fixed]) is None
 
 
 def test_a_certain_token_is_not_proposed_where_it_takes_longer_than_plain_decoding():
