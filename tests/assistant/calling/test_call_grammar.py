@@ -70,7 +70,7 @@ def test_calls_fit_their_tools_and_nothing_else_does(form):
     [{"additionalProperties": {}}, {"anyOf": []}, {"$ref": "#/a"}, {"patternProperties": {}}],
 )
 def test_a_tool_is_given_what_its_schema_names_unless_that_says_more(more):
-    named = {"properties": {"a": {}}}
+    named: dict[str, object] = {"properties": {"a": {}}}
     assert closed(named)["additionalProperties"] is False
     assert closed(named | more).get("additionalProperties") is not False
 

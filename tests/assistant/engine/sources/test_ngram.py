@@ -24,7 +24,7 @@ LARGEST = 2**31 - 1  # token ids are stored as signed 32-bit numbers
 
 def counted(answers):
     """Return how often each token followed each context."""
-    result = defaultdict(Counter)
+    result = defaultdict[tuple[int, ...], Counter[int]](Counter)
     for answer in answers:
         for length in LENGTHS:
             for end in range(length, len(answer)):
@@ -42,10 +42,10 @@ def test_tables_hold_what_followed_most_often(answers):
     often = {context for context, counts in expected.items() if max(counts.values()) >= MIN_TIMES}
     assert len(tables) == len(often)
     for context in often:
-        found = tables._find(context)
-        times = max(expected[context].values())
-        assert expected[context][found.token] == found.times == times
-        assert found.percent == 100 * times // expected[context].total()
+        counts = expected[context]
+        assert (found := tables._find(context))
+        assert counts[found.token] == found.times == max(counts.values())
+        assert found.percent == 100 * found.times // counts.total()
 
 
 @settings(max_examples=100)
