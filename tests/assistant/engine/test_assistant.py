@@ -24,7 +24,7 @@ def test_the_first_token_waits_for_no_draft(opened, tmp_path):
     assistant = opened(tiny.write(tmp_path / "t.gguf"), tiny.write(tmp_path / "d.gguf"))
     rounds = [event for event in answer(assistant, ask()) if isinstance(event, Decoded)]
     assert [event.lookahead for event in rounds[:2]] == [0, 3]
-    assert rounds[0].forecast.reason is Reason.FIRST
+    assert (rounds[0].forecast and rounds[0].forecast.reason) is Reason.FIRST
 
 
 def test_the_second_turn_evaluates_only_its_new_tokens_in_both_models(assistant):

@@ -6,7 +6,7 @@ mode and lookahead, with a draft that is often wrong and one that never is; a da
 
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from math import log, sqrt
 from typing import Any
 
@@ -92,15 +92,15 @@ def ask(text: str = REPEATED, **settings: Any) -> Request:
 def opened(tmp_path_factory):
     """Open models by their files, once for all tests: the cache is only a cache."""
     folder = tmp_path_factory.mktemp("edges")
-    how = {"words": WORDS, "stops": False}
+    write = partial(tiny.write, words=WORDS, stops=False)
     files = {
-        "target": tiny.write(folder / "t.gguf", seed=1, **how),
-        "like": tiny.write(folder / "d.gguf", seed=2, like=1, **how),
-        "ends": tiny.write(folder / "e.gguf", seed=1, words=WORDS),
-        "thinks": tiny.write(folder / "h.gguf", seed=1, template=tiny.THINKING, **how),
+        "target": write(folder / "t.gguf", seed=1),
+        "like": write(folder / "d.gguf", seed=2, like=1),
+        "ends": write(folder / "e.gguf", seed=1, stops=True),
+        "thinks": write(folder / "h.gguf", seed=1, template=tiny.THINKING),
     }
     for size in (8, 40):
-        files[str(size)] = tiny.write(folder / f"{size}.gguf", seed=2, like=1, n_ctx=size, **how)
+        files[str(size)] = write(folder / f"{size}.gguf", seed=2, like=1, n_ctx=size)
     with ExitStack() as stack:
 
         @cache
