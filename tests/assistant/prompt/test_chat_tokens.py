@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import llama_cpp.llama_cpp as llama
 import pytest
@@ -94,8 +94,8 @@ def test_a_prompt_begins_with_one_start_token_whatever_its_template(tmp_path, wr
 
 
 def test_a_mark_that_begins_texts_and_is_no_control_token_is_not_spelt_out_as_well():
-    vocab = SimpleNamespace(
-        template="\n<s>{{ messages[0].content }}", controls={}, bos=1000,
+    vocab = Mock(
+        Vocab, template="\n<s>{{ messages[0].content }}", controls={}, bos=1000,
         bos_text="<s>", eos_text="", piece=None, tokenize=lambda text: [*text.encode()],
     )  # fmt: skip
     assert ChatTokens(vocab).encode([Message("user", "<s>a")]) == [1000, *b"<s>a"]

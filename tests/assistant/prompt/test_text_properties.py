@@ -1,6 +1,6 @@
 """Properties of decoded text and of prompts for random texts, cuts and conversations."""
 
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,6 +14,7 @@ from assistant.prompt.thoughts import AnswerBeginning
 from assistant.request import Message
 from assistant.streamed_text import TokenText
 from models.errors import ContextFull, ModelError
+from models.native.vocab import Vocab
 from tests import tiny
 from tests.assistant.prompt.prompts import bytes_of, chat_of, control_count, token
 from tests.patience import examples
@@ -141,6 +142,6 @@ def test_a_prompt_fits_and_keeps_the_system_prompt_and_the_question(system, turn
 
 def test_a_vocabulary_that_yields_no_tokens_is_refused():
     lacks = dict.fromkeys(("template", "bos", "piece")) | {"bos_text": "", "eos_text": ""}
-    vocab = SimpleNamespace(**lacks, controls={}, tokenize=lambda text: [])
+    vocab = Mock(Vocab, **lacks, controls={}, tokenize=lambda text: [])
     with pytest.raises(ModelError, match="no tokens"):
         ChatTokens(vocab).encode([Message("user", "Why?")])

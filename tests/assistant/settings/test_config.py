@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tomllib
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -47,7 +48,7 @@ def test_the_sampler_accepts_every_value_that_the_table_allows(name):
     for value in (1e-9 if allowed.excludes_low else allowed.low, allowed.high, key.default):
         checked = key.check(value)
         assert checked is not None
-        Sampling(**{name: checked})
+        assert Layers(config_of(f"{name} = {checked}")).settings().sampling
 
 
 def test_every_theme_offered_is_textuals():
@@ -140,7 +141,7 @@ def test_values_are_shown_as_they_are_typed():
 def test_config_is_where_people_of_the_terminal_look_for_it(platform, monkeypatch, tmp_path):
     monkeypatch.delenv("SPECCHAT_HOME", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(places.sys, "platform", platform)
+    monkeypatch.setattr(sys, "platform", platform)
     assert places.config_dir() == tmp_path / "config" / "specchat"
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     assert places.config_dir() == tmp_path / "home"
@@ -148,7 +149,7 @@ def test_config_is_where_people_of_the_terminal_look_for_it(platform, monkeypatc
 
 def test_config_on_a_mac_stays_in_application_support_where_there_is_one(monkeypatch, tmp_path):
     monkeypatch.delenv("SPECCHAT_HOME", raising=False)
-    monkeypatch.setattr(places.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     support = tmp_path / "Application Support"
     monkeypatch.setattr(places, "user_config_path", lambda *names, **options: support)
     assert places.config_dir() != support

@@ -50,12 +50,12 @@ async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_setting
 def test_an_approval_is_for_a_command_and_all_that_its_server_says():
     from mcp_types import Tool, ToolAnnotations
 
-    says, run = {"name": "go", "input_schema": {}}, ServerSettings("srv", "run")
+    tool, run = Tool(name="go", input_schema={}), ServerSettings("srv", "run")
     notes = {"annotations": ToolAnnotations(read_only_hint=True)}
     changes = notes, {"title": "b"}, {"description": "b"}, {"input_schema": {"b": 1}}
     servers = replace(run, command="b"), replace(run, args=("b",)), replace(run, cwd="/")
-    pairs = [(server, Tool(**says)) for server in (run, *servers, run)]
-    pairs += [(run, Tool(**says | change)) for change in changes]
+    pairs = [(server, tool) for server in (run, *servers, run)]
+    pairs += [(run, tool.model_copy(update=change)) for change in changes]
     tools = [tool for server, listed in pairs for tool in usable_tools(server, [listed])[0]]
     assert len({tool.fingerprint for tool in tools}) == len(tools) - 1 == 8  # one is there twice
 

@@ -35,7 +35,7 @@ def pulling(reference=NO_MIRROR, note="from the hub", prepare="", stop_at=1 << 6
 def killed_at(stop_at, reference=NO_MIRROR, note="from the hub", prepare=""):
     """Pull in another process, and kill it when so many bytes are there."""
     process = pulling(reference, note, prepare, stop_at)
-    process.stdout.readline()
+    assert (process.stdout and process.stdout.readline()) == b"there\n"
     process.send_signal(signal.SIGKILL)
     process.communicate()
 

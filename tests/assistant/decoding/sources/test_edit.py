@@ -140,9 +140,9 @@ def test_the_bucket_of_an_edit_is_the_number_of_matching_words():
     for read in range(1, 150):
         source.read(tokens[:read])
         assert (run := source.offer(tokens[:read], 9))
-        assert run.buckets == tuple(sorted(run.buckets))
-        assert run.buckets[0] <= sum(read >= edge for edge in EDGES)
-    assert run.buckets[0] == len(EDGES)
+        assert (buckets := run.buckets) == tuple(sorted(run.buckets))
+        assert buckets[0] <= sum(read >= edge for edge in EDGES)
+    assert buckets[0] == len(EDGES)
     source.read(new := [*tokens[:150], *known.tokenize(" new")])
     assert ((run := source.offer(new, 1)) and run.buckets) == (0,)
 
