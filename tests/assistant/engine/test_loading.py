@@ -60,7 +60,8 @@ def test_bundled_tables_serve_their_vocabulary_alone(tiny_target, tmp_path, monk
     assert offered() == (3,)
 
 
-def cached(model):
+def cached(model: object) -> list[int]:
+    assert isinstance(model, NativeModel)
     return [*model.cached_tokens]
 
 

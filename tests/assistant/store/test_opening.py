@@ -48,10 +48,8 @@ def test_a_damaged_file_is_kept_aside_and_its_backup_restored(filled, corruption
     if broken or backed_up:  # an empty file is a new one, unless there is a backup
         (aside,) = filled.parent.glob("chats.db.corrupt-*")
         assert aside.read_bytes() == broken
-        assert str(aside) in str(store.warning)
-        assert (str(files.backup_path(filled)) if backed_up else "starts empty") in str(
-            store.warning
-        )
+        instead = str(files.backup_path(filled)) if backed_up else "starts empty"
+        assert all(text in str(store.warning) for text in (str(aside), instead))
     assert [each.messages for each in store.summaries()] == [40] * backed_up
     talk(store, "goes on")
     store.close()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 import pytest
@@ -61,10 +61,17 @@ def invoke(command: click.Command, *arguments: object, **options: Any) -> Result
     return result
 
 
+class Started(subprocess.Popen[str]):
+    """A program whose output goes to pipes."""
+
+    stdout: IO[str]
+    stderr: IO[str]
+
+
 @contextmanager
-def started(*arguments: object, first: str = "", **options) -> Iterator["subprocess.Popen[str]"]:
+def started(*arguments: object, first: str = "", **options) -> Iterator[Started]:
     """Start the program, in a process that runs some code `first`; it ends with its test."""
-    with subprocess.Popen(
+    with Started(
         [sys.executable, "-c", first + MAIN, *map(str, arguments)],
         stdin=options.pop("stdin", subprocess.DEVNULL),
         stdout=options.pop("stdout", subprocess.PIPE),
@@ -90,7 +97,6 @@ def run_apart(*arguments: object, **options) -> tuple[int, str, str]:
 def run_until(text: str, *arguments: object, **options) -> tuple[int, str, str]:
     """Run the program until a line of its errors has a text, and press Ctrl-C then."""
     with started(*arguments, **options) as process:
-        assert process.stderr
         while text not in (line := process.stderr.readline()):
             assert line, "it has ended"
         process.send_signal(signal.SIGINT)

@@ -7,6 +7,7 @@ import signal
 import sys
 from contextlib import closing
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -54,8 +55,7 @@ def asked(tmp_path, monkeypatch):
         assert done.exit_code == code, done.output
         return done
 
-    ask.requests = script.requests
-    return ask
+    return Mock(side_effect=ask, requests=script.requests)
 
 
 def test_the_result_of_a_call_is_shown_reported_and_saved(asked, tmp_path):

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
+from assistant.edit import kept_versions
 from assistant.edit.part import Part
 from assistant.events import Stop
 from models.errors import StorageError
@@ -60,14 +61,13 @@ def edit(tmp_path, monkeypatch):
         script.requests.clear()
         pressed = iter(keys)
         monkeypatch.setattr(click, "getchar", getchar or (lambda: ended(next(pressed))))
-        monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         monkeypatch.setattr(edit_command, "can_ask", lambda: bool(keys or getchar))
         done = CliRunner().invoke(edit_command.edit, [*known, *arguments], input=stdin)
         assert done.exit_code == code, done.output
         return done
 
-    run.requests = script.requests
-    return run
+    return Mock(side_effect=run, requests=script.requests)
 
 
 def test_an_allowed_edit_is_written_and_can_be_undone(edit):
@@ -450,8 +450,8 @@ def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edi
 
 def test_a_new_version_that_no_place_takes_is_lost_with_the_reason(edit, monkeypatch):
     full, refused = FileNotFoundError(2, "no room"), StorageError("Refused.")
-    monkeypatch.setattr(module.tempfile, "mkdtemp", Mock(side_effect=full))
-    monkeypatch.setattr(module.kept_versions, "write", Mock(side_effect=refused))
+    monkeypatch.setattr("tempfile.mkdtemp", Mock(side_effect=full))
+    monkeypatch.setattr(kept_versions, "write", Mock(side_effect=refused))
     (message,) = edit("file.txt", "spell 9", "--yes", code=1).exception.args
     assert message == "Refused. The new version cannot be kept elsewhere either (no room)."
 
