@@ -120,8 +120,7 @@ def matcher():
 
 
 def form_mask(text, start):
-    stops = frozenset({WORDS.stop})
-    return ExactMask(matcher().deep_copy(), WORDS.tokenizer(), stops, text, start)
+    return ExactMask(matcher().deep_copy(), WORDS.tokenizer(), frozenset({WORDS.stop}), text, start)
 
 
 def after_the_thought(context):

@@ -80,8 +80,7 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
     ends = set()
 
     def run(rng):
-        drafter = Cascade(failing(5)[0])
-        _, steps = decoded(Toy(2, 3), rule(rng), drafter, list(START), 5)
+        _, steps = decoded(Toy(2, 3), rule(rng), Cascade(failing(5)[0]), list(START), 5)
         failed = [i for i, step in enumerate(steps) if isinstance(step, Warned)]
         for i in failed:
             assert "continues without the draft model" in steps[i].text
@@ -112,8 +111,7 @@ class FromFile(Toy):
     def logits(self, tokens, rows=1):
         self._model.committed = self.committed
         found = self._model.logits([*tokens], rows)
-        ends = range(len(tokens) - rows + 1, len(tokens) + 1)
-        for end, row in zip(ends, found, strict=True):
+        for end, row in zip(range(len(tokens) - rows + 1, len(tokens) + 1), found, strict=True):
             self.probs(tokens[:end])
             assert_same(row, self._seen[tuple(tokens[:end])])
         return super().logits(tokens, rows)

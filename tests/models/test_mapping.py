@@ -179,8 +179,7 @@ def test_output_keeps_the_law_of_the_target_though_ids_are_permuted_and_missing(
     lengths = set()
     for seed, style in itertools.product(range(3), ("full", "zeros")):
         target, draft = Toy(4, seed, style), Toy(4, seed + 300)
-        drafter = Cascade(ModelSource(draft, PERMUTED))
-        round_ = law_of_round(rule, target, drafter, k, warped)
+        round_ = law_of_round(rule, target, Cascade(ModelSource(draft, PERMUTED)), k, warped)
         assert completed(round_, target, k + 1, warped) == chain_rule(target, k + 1, warped)
         lengths |= set(map(len, round_))
     assert lengths == set(range(1, k + 2))  # rejected at each place, and accepted

@@ -175,8 +175,7 @@ def test_after_any_end_it_is_made_afresh(models, source, monkeypatch, moment, en
 
 
 def test_a_model_that_cannot_be_requantised_is_one_sentence_and_leaves_nothing(models, tmp_path):
-    source = tiny.write(tmp_path / "source.gguf")
-    layout = read_layout(source)
+    layout = read_layout(tiny.write(tmp_path / "source.gguf"))
     values = {**layout.values, "general.architecture": writing.text_value("fancynet")}
     writing.write(layout, tmp_path / "exotic.gguf", values)
     with pytest.raises(ModelError, match=r"cannot requantise .*exotic\.gguf: .*fancynet"):
@@ -212,8 +211,7 @@ def pair(bare_machine, monkeypatch):
     """A machine with the default pair, which is tiny here, and the list of what its draft keeps."""
     for name, layers in (("big", 12), ("small", 4)):
         path = tiny.write(bare_machine / "models" / f"{name}.gguf", layers=layers, words=WORDS)
-        size = path.stat().st_size
-        entry = GGUF(name, None, path.name, None, size, None, "MIT", draft="small")
+        entry = GGUF(name, None, path.name, None, path.stat().st_size, None, "MIT", draft="small")
         monkeypatch.setitem(catalog.FILES, name, entry)
     pair = catalog.Pair("default", catalog.FILES["big"], catalog.FILES["small"])
     monkeypatch.setattr(catalog, "DEFAULT", pair)

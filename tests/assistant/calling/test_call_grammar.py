@@ -173,8 +173,7 @@ def test_an_answer_with_a_form_has_it_or_is_calls():
     ],
 )
 def test_a_keyword_that_cannot_be_enforced_is_left_out_with_a_warning(schema, remark, arguments):
-    text = schema if isinstance(schema, str) else json.dumps(schema)
-    tools = (Tool("odd", "", text),)
+    tools = (Tool("odd", "", schema if isinstance(schema, str) else json.dumps(schema)),)
     _, remarks = calls(WORDS, HERMES, asking(*tools, choice="auto"))
     assert remark in " ".join(remarks)
     assert len(remarks) == bool(remark)

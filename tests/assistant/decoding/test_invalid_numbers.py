@@ -39,8 +39,7 @@ def spoil(tiny_target, tiny_draft, tmp_path):
 
 def answered(engine, received: EventLog):
     hot = Sampling(temperature=50, top_k=60, top_p=1)  # of bytes alone: no end
-    why = Request((Message("user", "Why?"),), hot, "sps", 3, 400, 1, sources=("model",))
-    engine.submit(why)
+    engine.submit(Request((Message("user", "Why?"),), hot, "sps", 3, 400, 1, sources=("model",)))
     return received.until(Finished, Failed)
 
 

@@ -113,8 +113,7 @@ def test_every_rule_emits_only_tokens_that_the_target_allows(data, kind, n):
     uniforms = data.draw(st.lists(UNIFORMS, min_size=n + 1, max_size=n + 1))
     rng, unread = FixedUniforms(*uniforms), iter(targets)
     rules: tuple[Rule, ...] = TokenRule(rng), BlockRule(rng), CoupledRule(n)
-    draft = draft_of(tokens, drafts, data.draw(DRAFTS))
-    verdict = rules[kind].verify(draft, unread, 3)
+    verdict = rules[kind].verify(draft_of(tokens, drafts, data.draw(DRAFTS)), unread, 3)
     assert 0 <= verdict.accepted <= n
     read = n + 1 - len([*unread])
     assert verdict.target_rows == tuple(targets[:read])

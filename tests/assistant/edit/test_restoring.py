@@ -21,8 +21,7 @@ PROSE = [f"{word} begins a line of a long text." for word in "ABCDEFG"]
 
 def rewrite(wish: str = "Rename a to path", name: str = "a.py") -> Rewrite:
     old = OLD if name == "a.py" else PROSE
-    file = text_file.parse(Path(name), "\n".join(old).encode())
-    return Rewrite(file, Part(0, len(old)), wish)
+    return Rewrite(text_file.parse(Path(name), "\n".join(old).encode()), Part(0, len(old)), wish)
 
 
 @pytest.mark.parametrize(

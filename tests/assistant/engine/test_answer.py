@@ -92,16 +92,14 @@ def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there(part):
     assert begun.stop is Stop.STOP_TOKEN
     assert [token.id for token in decoded.tokens] == [0, 1, END]
     finished = finish(begun)
-    is_thought = part == "thought"
-    assert (finished.text, finished.thought) == (("", "ab") if is_thought else ("ab", ""))
+    assert (finished.text, finished.thought) == (("", "ab") if part == "thought" else ("ab", ""))
     assert (finished.token_ids, finished.stats.generated_tokens) == ((0, 1), 3)
     assert (finished.stats.accepted, finished.stats.tested) == (3, 3)
 
 
 def test_a_character_of_several_tokens_appears_with_the_last_of_them():
     begun = answer()
-    decoded = begun.add(sps(0, 50, 51, 52))
-    assert [token.text for token in decoded.tokens] == ["a", "", "", "😀!"]
+    assert [token.text for token in begun.add(sps(0, 50, 51, 52)).tokens] == ["a", "", "", "😀!"]
     assert finish(begun).text == "a😀!"
 
 

@@ -55,8 +55,7 @@ def open_setup(tiny_target, tiny_draft, tmp_path, monkeypatch):
 
 
 def request(tokens: int, **changes: Any) -> Request:
-    message = Message("user", "Why?")
-    return replace(Request((message,), GREEDY, max_tokens=tokens), **changes)
+    return replace(Request((Message("user", "Why?"),), GREEDY, max_tokens=tokens), **changes)
 
 
 def test_a_short_answer_does_not_load_the_draft(open_setup):
@@ -85,11 +84,9 @@ def test_a_chosen_lookahead_waits_for_no_more_than_the_first_token(open_setup, m
     assert ready.draft.name
     assert assistant.draft is None
     events = answer(assistant, request(6, mode="sps", lookahead=2))
-    first = next(event for event in events if isinstance(event, Decoded))
-    assert len(first.tokens) == 1
+    assert len(next(event for event in events if isinstance(event, Decoded)).tokens) == 1
     assert end(events).stats.drafted > 0
-    plain = ids_of(answer(assistant, request(6, mode="ars")))
-    assert ids_of(events) == plain
+    assert ids_of(events) == ids_of(answer(assistant, request(6, mode="ars")))
 
 
 @pytest.mark.parametrize("measure", [True, False])

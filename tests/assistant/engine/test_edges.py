@@ -219,8 +219,7 @@ def test_the_context_is_used_to_its_last_token_and_no_further(pair, way, left):
 def test_a_draft_whose_own_context_is_full_reads_the_end_again(pair, way, size):
     """It reads the end of the text again, and proposes what it has room for."""
     edge = Edge(pair("target", size), *way)
-    asked = ask(max_tokens=70, sources=("model",))
-    events, _ = edge.compared(asked)
+    events, _ = edge.compared(ask(max_tokens=70, sources=("model",)))
     assert end(events).stats.generated_tokens == 70
     assert "model" in end(events).stats.sources
 

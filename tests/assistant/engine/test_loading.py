@@ -23,8 +23,7 @@ def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls, monkeypa
     warm_up = NativeModel._warm_up
     monkeypatch.setattr(NativeModel, "_warm_up", lambda m: m.max_rows > 1 and warm_up(m))
     freed = calls("llama_model_free")
-    setup = EngineArgs(tiny_target, other, 512, threads=1)
-    with loaded(setup) as (_, ready):
+    with loaded(EngineArgs(tiny_target, other, 512, threads=1)) as (_, ready):
         assert ready.draft is None
         assert "roll back tokens" in str(ready.no_draft)
         assert len(freed) == 1

@@ -136,8 +136,7 @@ def test_a_machine_that_never_rests_is_measured_often_enough():
     """It is left alone whenever a sample does not count, and sampled when it is idle again."""
     profile = Machine(pace=noisy()).profile()
     profile.measure()
-    left_alone = sum(profile.refine() for _ in range(10 * LIMIT))
-    assert 0 < left_alone < 6 * LIMIT
+    assert 0 < sum(profile.refine() for _ in range(10 * LIMIT)) < 6 * LIMIT
     assert profile.is_clear
 
 
@@ -213,8 +212,7 @@ def test_a_small_context_is_never_exceeded(n_ctx):
 
 
 def test_neighbouring_tokens_differ_as_a_mixture_of_experts_would_notice():
-    tokens = probe_text(64, 151_936)
-    assert len(set(tokens)) == 64
+    assert len(set(probe_text(64, 151_936))) == 64
     assert max(probe_text(1000, 7)) == 6
 
 

@@ -31,12 +31,8 @@ def request(**settings) -> Request:
 
 @pytest.fixture
 def race(setup) -> Race:
-    lanes = (
-        Lane("ArS", setup, "ars"),
-        Lane("SpS K=3", setup, "sps", 3),
-        Lane("SpS K=1", setup, "sps", 1),
-    )
-    return Race(lanes, request())
+    sps = (Lane(f"SpS K={k}", setup, "sps", k) for k in (3, 1))
+    return Race((Lane("ArS", setup, "ars"), *sps), request())
 
 
 def test_every_lane_emits_what_it_emits_alone_with_the_figures_of_its_own_clock(race):
@@ -149,8 +145,7 @@ def test_lane_that_cannot_speculate_says_so_and_the_others_go_on(race, setup, tm
     misfit = replace(race.lanes[1], setup=replace(setup, draft=bad))
     with running() as (engine, received):
         alone = replace(race.request, sources=("model",))
-        lanes = (race.lanes[0], misfit, race.lanes[2])
-        engine.submit(replace(race, lanes=lanes, request=alone))
+        engine.submit(replace(race, lanes=(race.lanes[0], misfit, race.lanes[2]), request=alone))
         ready, failed, _ = received.until(RaceReady).lanes
         assert isinstance(ready, Ready)
         assert isinstance(failed, Failed)

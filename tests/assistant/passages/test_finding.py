@@ -122,8 +122,7 @@ def test_passages_that_follow_each_other_are_one_with_the_lines_between(write):
     for at in (2, 3, 6):
         sections[at] += " zebra"
     text = "".join(f"# Part\n\n{section}\n\n" for section in sections)
-    index = write(a=text)
-    passages = index.find("zebra").passages
+    passages = write(a=text).find("zebra").passages
     for passage in passages:
         assert passage.text == "\n".join(text.split("\n")[passage.first - 1 : passage.last])
     assert sorted((passage.first, passage.last) for passage in passages) == [(9, 15), (25, 27)]

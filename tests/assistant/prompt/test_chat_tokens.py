@@ -173,8 +173,7 @@ def test_a_template_that_breaks_what_stands_for_a_control_text_never_fails(tmp_p
 def test_a_template_that_writes_the_mask_itself_never_fails(tmp_path):
     template = "\ue000answer 7\ue000\ue0009\ue000{% for m in messages %}{{ m.content }}{% endfor %}"
     with chat_of(tmp_path, template) as (vocab, chat):
-        tokens = chat.encode([Message("user", "question")])
-        assert b"question" in bytes_of(vocab, tokens)
+        assert b"question" in bytes_of(vocab, chat.encode([Message("user", "question")]))
 
 
 @pytest.mark.parametrize("template", [None, "constant"])

@@ -96,8 +96,7 @@ def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_texts(
     messages = [Message("system", texts[0])]
     for i, text in enumerate(texts):
         messages += [Message("user", text), Message("assistant", "?", (65 + i, 66, 67))]
-    typed = Message("assistant", texts[-1])
-    tokens = chat.encode([*messages, typed, Message("user", "end")])
+    tokens = chat.encode([*messages, Message("assistant", texts[-1]), Message("user", "end")])
     assert control_count(vocab, tokens) == 2 * (len(messages) + 2) + 1
     rest = bytes_of(vocab, tokens)
     for i, text in enumerate(texts):

@@ -68,8 +68,7 @@ def test_thought_and_answer_are_separate_however_cut(markers, at, text, thought,
 
 def test_markers_around_the_answer_itself_are_no_part_of_it():
     markers = find_markers("<think></think><answer></answer>", lambda text: False)
-    text = "<think>\nHm.\n</think>\n<answer>\nYes.</answer>"
-    assert parts(markers, *text) == ("Hm.\n", "Yes.")
+    assert parts(markers, *"<think>\nHm.\n</think>\n<answer>\nYes.</answer>") == ("Hm.\n", "Yes.")
     assert parts(markers, *"<answer>Yes.</answer>") == ("", "Yes.")
 
 

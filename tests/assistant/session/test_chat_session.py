@@ -287,11 +287,9 @@ async def test_the_next_request_is_known_before_it_is_sent_also_that_of_an_edite
     assert [each.role for each in request.messages] == ["user", "assistant", "user"]
     stage.session.submit("And now?", [file])
     await stage.rest()
-    sent = stage.requests[-1].messages[-1].content
-    assert sent.startswith(request.messages[-1].content)
+    assert stage.requests[-1].messages[-1].content.startswith(request.messages[-1].content)
     assert stage.requests[-1].messages[:-1] == request.messages[:-1]
-    edited = stage.session.branch.records[2]
-    assert (request := stage.session.requests.next("Or", edits=edited))
+    assert (request := stage.session.requests.next("Or", edits=stage.session.branch.records[2]))
     assert [message.content for message in request.messages] == ["Why?", "Because.", "Or"]
 
 

@@ -126,8 +126,7 @@ def test_template_sets_nothing_and_names_every_key():
 
 
 def test_template_with_every_key_uncommented_says_the_defaults():
-    lines = template().splitlines()
-    live = [line[2:] for line in lines if line[2:].split(" = ")[0] in KEYS]
+    live = [line[2:] for line in template().splitlines() if line[2:].split(" = ")[0] in KEYS]
     top = "\n".join(live[: len(KEYS)])
     assert config_of(top).values == {name: key.default for name, key in KEYS.items()}
 

@@ -206,8 +206,7 @@ def test_instances_that_use_different_names_of_one_file_see_each_other(filled, t
     one = opened(filled)
     conversation = one.create()
     begin(one, conversation, ask(one, conversation, None, "Hi").id, "tiny")
-    other = opened(link)
-    assert other.path(conversation)[-1].state == "streaming"
+    assert opened(link).path(conversation)[-1].state == "streaming"
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])

@@ -39,8 +39,7 @@ async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_setting
     from assistant.tools.session import INHERITED, MARK
 
     monkeypatch.setenv("SECRET_TOKEN", "secret")
-    server = replace(odd("Environment"), env=(("OWN", "1"),))
-    async with opened(server) as tools:
+    async with opened(replace(odd("Environment"), env=(("OWN", "1"),))) as tools:
         names = set((await call(tools)).text.split())
     assert "OWN" in names
     usual = {*INHERITED, MARK, *DEFAULT_INHERITED_ENV_VARS}
@@ -162,8 +161,7 @@ async def test_a_secret_that_a_server_repeats_is_hidden_and_one_that_dies_is_rep
         tools = ToolSet(ToolSettings(servers=(server,)))
         await tools.refresh()
         go = tools.offered["web__go"]
-        refused = await call(tools, allowed=go)
-        assert refused.text == "The server refused: You sent [secret]"
+        assert (await call(tools, allowed=go)).text == "The server refused: You sent [secret]"
         assert "sesame" not in f"{report(tools)}"
     assert "does not run. Nothing usable answers" in (await call(tools, allowed=go)).text
     await tools.close()

@@ -285,8 +285,7 @@ def test_waiting_for_another_pull_can_be_cancelled(hub):
 
 
 def test_a_damaged_file_is_replaced(hub, hosted, data):
-    path = pull("toy")
-    path.resolve().write_bytes(data[:-1] + b"x")
+    pull("toy").resolve().write_bytes(data[:-1] + b"x")
     seen = list[Progress]()
     assert pull("toy", progress=seen.append).read_bytes() == data
     assert any("damaged" in progress.warning for progress in seen)

@@ -151,8 +151,7 @@ class SerialisingEngine(InProcessEngine):
         super().__init__(laboratories()[1] if protocol is LAB else HANDLERS)
 
     def do(self, job: AnyJob) -> EventStream:
-        crossed = self._commands.decode(self._commands.encode(Envelope(0, job)))
-        return super().do(crossed.content)
+        return super().do(self._commands.decode(self._commands.encode(Envelope(0, job))).content)
 
     def replace_event(self, event: object, last: bool) -> Any:
         return self._messages.decode(self._messages.encode(Envelope(0, event))).content

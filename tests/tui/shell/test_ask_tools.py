@@ -70,8 +70,7 @@ def test_the_result_of_a_call_is_shown_reported_and_saved(asked, tmp_path):
     assert [result.call_id for result in results] == ["call_1", "call_2"]
     assert "blue zeppelin" in results[0].content
     assert results[1].content == "There is no tool files__wipe."
-    report = json.loads(done.stdout)
-    (before,) = report["before"]
+    (before,) = json.loads(done.stdout)["before"]
     read, odd = before["calls"]
     assert "blue zeppelin" in read["result"]
     assert (read["state"], odd["state"]) == ("complete", "failed")

@@ -318,8 +318,7 @@ def test_parts_that_overlap_are_refused(edit, other):
 
 def test_parts_of_a_file_make_one_patch_and_go_back_together(edit):
     named = ("file.txt:3", "file.txt:10", "spell them")
-    check = "grep -q two file.txt; false"
-    edit(*named, "--yes", "--check", check, answers=["nine", "two"], code=1)
+    edit(*named, "--yes", "--check", "grep -q two file.txt; false", answers=["nine", "two"], code=1)
     assert Path("file.txt").read_text() == OLD
     done = edit(*named, "--diff", answers=["nine", "two\n2"])
     assert done.stdout.count("+++ b/file.txt") == 1
@@ -431,8 +430,7 @@ def test_the_name_of_a_file_commands_no_terminal(edit):
 
 
 def test_an_edit_that_changes_nothing_says_so(edit):
-    done = edit("file.txt", "nothing", "--yes", answers=[OLD])
-    assert "file.txt stays as it is" in done.stderr
+    assert "file.txt stays as it is" in edit("file.txt", "nothing", "--yes", answers=[OLD]).stderr
     assert not Path("../home/edits").exists()
 
 
@@ -462,8 +460,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
     assert "file.txt:10-40" in str(done.exception)
     assert not edit.requests
     done = edit("file.txt:500-502", "spell", "--yes", answers=["few"])
-    shown = edit.requests[0].messages[-2].content
-    assert 10 < shown.count("many words here") < 1000
+    assert 10 < edit.requests[0].messages[-2].content.count("many words here") < 1000
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,7 @@ def test_little_is_staked_until_the_target_is_confident():
     """A hopeless draft costs a short answer in which the target hesitates next to nothing."""
     lost = {}
     for sure in (2, 9):
-        text = Text(modelled=lambda i: 0.0, margin=sure)
-        outcome = decoded(STAIRS, text, draft=2, rounds=16)
+        outcome = decoded(STAIRS, Text(modelled=lambda i: 0.0, margin=sure), draft=2, rounds=16)
         lost[sure] = outcome.seconds - outcome.ars_s
     assert lost[2] < CAUTIOUS_ALLOWANCE + 16 * CAUTIOUS_SHARE + 0.2 < 2 < lost[9]
 
@@ -179,8 +178,7 @@ def test_a_prefill_of_the_draft_begins_only_if_it_can_end_with_a_proposal(dearer
 def test_the_time_of_a_busy_machine_is_not_owed_on_a_calm_one():
     busy = Costs({1: 7.0, 2: 8.4, 4: 12.2, 8: 20.0}, {})
     calm = Costs({1: 1.0, 2: 1.2, 4: 1.75, 8: 2.9}, {})
-    outcome = decode(Controller(busy), Text(copied=lambda i: 0.9), calm, rounds=60)
-    assert outcome.speedup > 1.3
+    assert decode(Controller(busy), Text(copied=lambda i: 0.9), calm, rounds=60).speedup > 1.3
 
 
 def test_a_round_that_was_much_faster_than_expected_is_no_gain():
@@ -212,8 +210,7 @@ def test_proposals_alone_forecast_a_speedup_however_the_machine_changes(slower):
 
 def test_the_forecast_of_a_pause_has_cost_and_acceptance_of_a_proposal():
     controller = Controller(costs(STEEP, draft=4))
-    text = Text(modelled=lambda i: 0.4)
-    decode(controller, text, costs(STEEP, draft=4), rounds=50)
+    decode(controller, Text(modelled=lambda i: 0.4), costs(STEEP, draft=4), rounds=50)
     forecast = controller.forecast(FixedPlan(0, Reason.UNLIKELY))
     assert forecast.cost == pytest.approx(0.4 + 12.5 / 15, abs=0.1)
     assert 0 < (forecast.right or 0) < 1 < (forecast.cost or 0)

@@ -132,8 +132,7 @@ def test_draws_along_the_seeds_have_the_law_of_the_row():
 
 
 def test_the_block_size_changes_no_draw(monkeypatch):
-    rng = np.random.default_rng(4)
-    row = Row(np.arange(0, 300, 3), rng.random(100) ** 4)
+    row = Row(np.arange(0, 300, 3), np.random.default_rng(4).random(100) ** 4)
     rule = CoupledRule(2)
     whole = [rule.draw(row, position) for position in range(50)]
     monkeypatch.setattr(coupled, "BLOCK", 7)

@@ -176,7 +176,6 @@ def test_nothing_is_offered_inside_a_character_of_several_tokens():
 
 def test_a_vocabulary_that_begins_each_text_with_a_blank_spells_what_follows_without_it():
     known = Tokens()
-    source = EditSource(OLD, 0, known.piece, lambda text: known.tokenize(f" {text}"))
-    run = source.offer([], 3)
+    run = EditSource(OLD, 0, known.piece, lambda text: known.tokenize(f" {text}")).offer([], 3)
     assert run
     assert known.text(run.tokens) == "def best("

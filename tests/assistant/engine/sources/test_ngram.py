@@ -57,15 +57,13 @@ def test_the_longest_context_that_is_known_decides(answers, context):
 
 
 def test_when_there_is_too_much_the_rarest_goes():
-    answers = [[1, 2, 3]] * 9 + [[4, 5, 6]] * 3
-    tables = Tables(build_tables(answers, limit=1))
+    tables = Tables(build_tables([[1, 2, 3]] * 9 + [[4, 5, 6]] * 3, limit=1))
     assert len(tables) == 1
     assert tables.find([1, 2]) == (3, 9, 100)
 
 
 def test_counts_that_do_not_fit_stay_at_the_largest():
-    tables = Tables(build_tables([[1] * 70_000 + [2]]))
-    assert tables.find([1, 1]) == (1, 0xFFFF, 99)
+    assert Tables(build_tables([[1] * 70_000 + [2]])).find([1, 1]) == (1, 0xFFFF, 99)
 
 
 def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
@@ -135,5 +133,4 @@ def test_evidence_tells_how_often_and_how_surely():
         bucket_of(Continuation(0, n, percent)) for percent in (80, 95) for n in (2, 4, 8, 99)
     ]
     assert classes == list(range(8))
-    run = source(*[[1, 2, 3, 4]] * 5).offer([1, 2], 9)
-    assert run.buckets == (5, 5)
+    assert source(*[[1, 2, 3, 4]] * 5).offer([1, 2], 9).buckets == (5, 5)

@@ -26,8 +26,7 @@ def standings(answers):
 
 def test_a_gap_is_filled_right_if_the_first_line_is_what_stood_there():
     answers = [answer(gap, way, 2.0) for gap in "ab" for way in ("ars", "auto")]
-    middles = {"a": "text \nmore", "b": "texts"}
-    rows = columns(reports.infill(answers, SYSTEMS, middles)[-1])
+    rows = columns(reports.infill(answers, SYSTEMS, {"a": "text \nmore", "b": "texts"})[-1])
     assert [(row["system"], row["right [95 %]"].value, row["suggestion, s"]) for row in rows] == [
         ("ars", 0.5, 2.0), ("auto", 0.5, 2.0)
     ]  # fmt: skip

@@ -52,8 +52,7 @@ def pair(open_model, tiny_target, tiny_draft):
 
 
 def pair_of(target, draft, sampling=HOT):
-    assistant = assistant_with(target, draft, SuffixSource(), TailSource())
-    return ProvedPair(assistant, sampling, 3, 5)
+    return ProvedPair(assistant_with(target, draft, SuffixSource(), TailSource()), sampling, 3, 5)
 
 
 def proved(job):
