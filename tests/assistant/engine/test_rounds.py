@@ -134,6 +134,6 @@ def test_the_reason_distinguishes_a_likely_proposal_from_a_pause():
     plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
     reasons = [plan.reason]
     plan.pause = Reason.SPENT
-    reasons.append(plan.reason)
+    reasons.append(plan.reason)  # which was certain
     plan.prospect = Prospect()
     assert (*reasons, plan.reason) == (Reason.LIKELY, Reason.LIKELY, Reason.SPENT)
