@@ -194,7 +194,7 @@ def test_help_and_version_load_nothing_heavy(argument):
 def test_no_modules_import_each_other_round_in_a_circle(sources):
     """Neither at the top, nor in a function, nor for types alone."""
     ours = {source.dotted for source in sources}
-    graph = {}
+    graph: dict[str, set[str]] = {}
     for source in sources:
         graph[source.dotted] = set()
         for module, taken in source.imports.items():

@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 from itertools import chain
@@ -118,7 +118,7 @@ class IndexProgress(NamedTuple):
     path: Path  # the file being read
 
 
-async def update(folder: Path, cache: Path) -> AsyncIterator[IndexProgress]:
+async def update(folder: Path, cache: Path) -> AsyncGenerator[IndexProgress, None]:
     """Read the files that have changed in a folder; yield progress until all are current.
 
     A child process with the lowest priority reads them, which ends when the iterator is closed. A

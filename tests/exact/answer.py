@@ -1,5 +1,6 @@
 """The rounds of an answer by `Rounds`, with a clock that stands still."""
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import pytest
@@ -8,13 +9,20 @@ from assistant.constraints.mask import ConstraintMask
 from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.engine.control import Control
-from assistant.engine.rounds import Rounds
+from assistant.engine.rounds import PlannedRound, Rounds
 from tests.exact.exact_rows import exact_array, keep_all
 from tests.exact.toy import chain_rule
 
 START = (0, 1)  # the prompt, in which no form has a say
 by_every_rule = pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 still = partial(Rounds, answer_start=0, clock=lambda: 0.0)
+
+
+def planned(rounds: Iterable[object]) -> Iterator[PlannedRound]:
+    """Yield the rounds of an answer in which nothing else happens."""
+    for each in rounds:
+        assert isinstance(each, PlannedRound)
+        yield each
 
 
 def decoded(target, rule, drafter, tokens, length, plan=("sps", 2), warp=keep_all, **held):

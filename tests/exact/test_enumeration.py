@@ -88,10 +88,9 @@ def test_autoregressive_tokens_follow_the_chain_rule(rule):
 @by_every_rule
 def test_provenance_says_where_each_token_was_drawn(rule):
     target, draft = Toy(3, 1), Toy(3, 2)
-    seen, rounds = defaultdict(Fraction), law(partial(a_round, rule, target, modelled(draft), 1))
-    for round_, probability in rounds.items():
-        kinds = tuple(token.origin.value for token in round_.tokens)
-        seen[kinds] += probability
+    seen = defaultdict[tuple[str, ...], Fraction](Fraction)
+    for round_, probability in law(partial(a_round, rule, target, modelled(draft), 1)).items():
+        seen[tuple(token.origin.value for token in round_.tokens)] += probability
         for i, token in enumerate(round_.tokens):
             before = tuple(each.id for each in round_.tokens[:i])
             assert token.target_row.prob(token.id) == target.probs(before)[token.id] > 0

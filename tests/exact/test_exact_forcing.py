@@ -120,8 +120,7 @@ def matcher():
 
 
 def form_mask(text, start):
-    stops = frozenset({WORDS.stop})
-    return ExactMask(matcher().deep_copy(), WORDS.tokenizer(), stops, text, start)
+    return ExactMask(matcher().deep_copy(), WORDS.tokenizer(), frozenset({WORDS.stop}), text, start)
 
 
 def after_the_thought(context):
@@ -156,7 +155,8 @@ def test_a_form_that_begins_where_a_thought_ends_has_the_law_of_masked_ars(rule,
 def test_a_forced_token_costs_no_evaluation_of_its_own():
     source = ForcedSource(reader(THINK, 3).forced_token)
     assert source.offer([*PROMPT, 2, 2], 4) is None
-    assert source.offer([*PROMPT, 2, 2, 2], 4).tokens == (1, 0)
-    assert source.offer([*PROMPT, 2, 2, 2], 1).tokens == (1,)
-    assert source.offer([*PROMPT, 2, 2, 2, 1], 4).tokens == (0,)
-    assert source.offer([*PROMPT, 2, 2, 1], 4).tokens == (0,)
+    for text, budget, forced in (
+        ((2, 2, 2), 4, (1, 0)), ((2, 2, 2), 1, (1,)), ((2, 2, 2, 1), 4, (0,)), ((2, 2, 1), 4, (0,)),
+    ):  # fmt: skip
+        run = source.offer([*PROMPT, *text], budget)
+        assert (run and run.tokens) == forced

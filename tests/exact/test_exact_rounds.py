@@ -15,7 +15,7 @@ from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests import tiny
 from tests.engine import llama_alone
-from tests.exact.answer import by_every_rule, decoded, still
+from tests.exact.answer import by_every_rule, decoded, planned, still
 from tests.exact.coupling import Coupled, Numbers
 from tests.exact.exact_rows import keep_all, normalised
 from tests.exact.law import distance, law
@@ -55,7 +55,8 @@ def test_the_mode_may_change_in_every_round_by_what_was_said(rule):
 
     def run(rng):
         tokens, control = list(START), Control("sps", 2)
-        rounds = iter(still(target, tokens, modelled(Toy(3, 8)), rule(rng), keep_all, control))
+        how = modelled(Toy(3, 8)), rule(rng), keep_all, control
+        rounds = planned(still(target, tokens, *how))
         while len(tokens) < len(START) + 3:
             lookaheads.add(next(rounds).round.proposed)
             control.mode = "sps" if sum(tokens) % 2 else "ars"
@@ -79,8 +80,7 @@ def test_a_draft_that_failed_is_verified_reported_and_asked_no_more(rule):
     ends = set()
 
     def run(rng):
-        drafter = Cascade(failing(5)[0])
-        _, steps = decoded(Toy(2, 3), rule(rng), drafter, list(START), 5)
+        _, steps = decoded(Toy(2, 3), rule(rng), Cascade(failing(5)[0]), list(START), 5)
         failed = [i for i, step in enumerate(steps) if isinstance(step, Warned)]
         for i in failed:
             assert "continues without the draft model" in steps[i].text
@@ -111,8 +111,7 @@ class FromFile(Toy):
     def logits(self, tokens, rows=1):
         self._model.committed = self.committed
         found = self._model.logits([*tokens], rows)
-        ends = range(len(tokens) - rows + 1, len(tokens) + 1)
-        for end, row in zip(ends, found, strict=True):
+        for end, row in zip(range(len(tokens) - rows + 1, len(tokens) + 1), found, strict=True):
             self.probs(tokens[:end])
             assert_same(row, self._seen[tuple(tokens[:end])])
         return super().logits(tokens, rows)
@@ -150,5 +149,5 @@ def test_recurrent_models_keep_the_law_of_the_target(tmp_path, rule, kind, draft
     sources = [modelled_by(draft, 2), SuffixSource()]
     found = law(lambda rng: first_tokens(target, sources, rule(rng), 3))
     assert distance(found, chain_rule(target, 3, start=START)) == 0
-    for each in (target, draft, *weights):
-        each.close()
+    for close in (target.close, draft.close, *(each.close for each in weights)):
+        close()

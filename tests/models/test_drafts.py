@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from models import catalog
+from models import catalog, gguf
 from models.catalog import GGUF
 from models.drafts import DraftVerdict, Pairing, best_draft
 from models.files.locate import identify
@@ -76,8 +76,7 @@ def test_another_vocabulary_serves_by_what_it_shares_but_only_if_asked(large, tm
 def test_a_draft_that_lacks_most_text_is_refused_with_the_first_difference(large, tmp_path):
     layout = read_layout(tiny.write(tmp_path / "whole.gguf"))
     ids = np.arange(80, 259)
-    values = trimmed(layout.values, ids, 259)
-    write(layout, tmp_path / "part.gguf", values, ids)
+    write(layout, tmp_path / "part.gguf", trimmed(layout.values, ids, 259), ids)
     verdict = Pairing(large).judge(identify(str(tmp_path / "part.gguf")))
     assert not verdict.serves
     assert "a different vocabulary: token 0 is " in verdict.reason
@@ -126,14 +125,11 @@ def test_the_draft_that_the_catalogue_lists_is_preferred(tmp_path, monkeypatch):
 def test_without_any_that_serves_the_one_to_fetch_is_named(large, monkeypatch):
     assert best_draft(large, [])[1] == "No smaller model here has the vocabulary of large.gguf."
     known = GGUF("tiny-draft", None, "x.gguf", None, 1000, None, "MIT")
-    vocabulary = large.header.vocabulary
-    monkeypatch.setitem(catalog.DRAFT_OF_VOCABULARY, vocabulary, known)
+    monkeypatch.setitem(catalog.DRAFT_OF_VOCABULARY, large.header.vocabulary, known)
     assert "specchat models pull tiny-draft" in best_draft(large, [])[1]
 
 
 @pytest.mark.weights
 def test_vocabularies_in_the_catalogue_are_those_of_the_real_files(default_pair, smollm2, gemma3):
     for path in (default_pair[1], smollm2, gemma3):
-        model = identify(str(path))
-        draft = catalog.DRAFT_OF_VOCABULARY[model.header.vocabulary]
-        assert draft.file == path.name
+        assert catalog.DRAFT_OF_VOCABULARY[str(gguf.read(path).vocabulary)].file == path.name

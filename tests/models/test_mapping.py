@@ -16,7 +16,7 @@ from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.decoding.warp import warp
 from assistant.request import Sampling
 from models import gguf, mapping
-from models.gguf import FileVocabulary, read_vocabulary
+from models.gguf import FileVocabulary, Header, read_vocabulary
 from models.gguf.vocabulary import BYTE, BYTE_NAMES, NORMAL, UNUSED
 from models.mapping import cached_mapping, shared_tokens
 from tests import tiny
@@ -24,6 +24,7 @@ from tests.exact.law_of_rounds import law_of_round
 from tests.exact.toy import Toy, best_two, chain_rule, completed, repeats_halved
 
 CONTROL = 3
+Headers = tuple[Header, Header]
 NAME_OF = {byte: chr(name).encode() for name, byte in BYTE_NAMES.items()}
 BYTES = tuple(NAME_OF[byte] for byte in range(256))
 
@@ -178,8 +179,7 @@ def test_output_keeps_the_law_of_the_target_though_ids_are_permuted_and_missing(
     lengths = set()
     for seed, style in itertools.product(range(3), ("full", "zeros")):
         target, draft = Toy(4, seed, style), Toy(4, seed + 300)
-        drafter = Cascade(ModelSource(draft, PERMUTED))
-        round_ = law_of_round(rule, target, drafter, k, warped)
+        round_ = law_of_round(rule, target, Cascade(ModelSource(draft, PERMUTED)), k, warped)
         assert completed(round_, target, k + 1, warped) == chain_rule(target, k + 1, warped)
         lengths |= set(map(len, round_))
     assert lengths == set(range(1, k + 2))  # rejected at each place, and accepted
@@ -195,7 +195,7 @@ def test_a_foreign_draft_covers_most_of_what_the_default_target_says(default_pai
 
 
 @pytest.fixture
-def pair(tmp_path):
+def pair(tmp_path) -> Headers:
     """The headers of a target and a draft that has other ids, and lacks some of its tokens."""
     target = tiny.write(tmp_path / "target.gguf", words=("and", "the"))
     draft = tiny.write(tmp_path / "draft.gguf", words=("the", "or"))
@@ -216,7 +216,7 @@ def comparing(monkeypatch):
 
 
 def test_a_stored_mapping_is_the_computed_one_which_is_computed_once_until_a_file_changes(
-    pair, tmp_path, comparing
+    pair: Headers, tmp_path, comparing
 ):
     made = content(cached_mapping(*pair, tmp_path))
     target, draft = (read_vocabulary(header.path) for header in pair)
@@ -242,7 +242,7 @@ def test_a_stored_mapping_is_the_computed_one_which_is_computed_once_until_a_fil
         lambda reads: msgpack.encode([*reads[:-1], [10**9]]),
     ],
 )
-def test_a_damaged_file_is_never_used_and_made_again(pair, tmp_path, comparing, damage):
+def test_a_damaged_file_is_never_used_and_made_again(pair: Headers, tmp_path, comparing, damage):
     made = content(cached_mapping(*pair, tmp_path))
     (path,) = (tmp_path / "mappings").iterdir()
     sound = path.read_bytes()
@@ -252,7 +252,9 @@ def test_a_damaged_file_is_never_used_and_made_again(pair, tmp_path, comparing, 
     assert path.read_bytes() == sound
 
 
-def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(pair, tmp_path, comparing):
+def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(
+    pair: Headers, tmp_path, comparing
+):
     made = content(cached_mapping(*pair, tmp_path))
     (path,) = (tmp_path / "mappings").iterdir()
     path.unlink()
@@ -263,7 +265,7 @@ def test_a_pipe_for_a_file_or_a_read_only_folder_costs_a_comparison(pair, tmp_pa
     assert comparing.call_count == 4
 
 
-def test_the_oldest_files_leave(pair, tmp_path, monkeypatch):
+def test_the_oldest_files_leave(pair: Headers, tmp_path, monkeypatch):
     monkeypatch.setattr(mapping, "MAX_FILES", 2)
     for stamp in range(1, 5):
         os.utime(pair[1].path, ns=(stamp, stamp))

@@ -70,7 +70,7 @@ def test_calls_fit_their_tools_and_nothing_else_does(form):
     [{"additionalProperties": {}}, {"anyOf": []}, {"$ref": "#/a"}, {"patternProperties": {}}],
 )
 def test_a_tool_is_given_what_its_schema_names_unless_that_says_more(more):
-    named = {"properties": {"a": {}}}
+    named: dict[str, object] = {"properties": {"a": {}}}
     assert closed(named)["additionalProperties"] is False
     assert closed(named | more).get("additionalProperties") is not False
 
@@ -173,8 +173,7 @@ def test_an_answer_with_a_form_has_it_or_is_calls():
     ],
 )
 def test_a_keyword_that_cannot_be_enforced_is_left_out_with_a_warning(schema, remark, arguments):
-    text = schema if isinstance(schema, str) else json.dumps(schema)
-    tools = (Tool("odd", "", text),)
+    tools = (Tool("odd", "", schema if isinstance(schema, str) else json.dumps(schema)),)
     _, remarks = calls(WORDS, HERMES, asking(*tools, choice="auto"))
     assert remark in " ".join(remarks)
     assert len(remarks) == bool(remark)

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from assistant.calling.reader import CallReader
+from assistant.events import CallDelta
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.thoughts import AnswerBeginning, find_markers
 from assistant.streamed_text import TokenText
@@ -65,7 +66,7 @@ def cut(text, sizes):
 
 def read(form, tokens):
     """Return the text and what is written of calls; and the reader, and what it has told."""
-    reader, text, written, deltas = CallReader(form, SCHEMAS), "", "", []
+    reader, text, written, deltas = CallReader(form, SCHEMAS), "", "", list[CallDelta]()
     for each in tokens:
         more, calls = reader.read(each)
         text, written = text + more, written + calls

@@ -128,7 +128,7 @@ def test_the_arguments_of_a_strict_tool_fit_its_schema(form, words):
     jsonschema = pytest.importorskip("jsonschema")
     right = jsonschema.Draft202012Validator(WHOLE, format_checker=jsonschema.FormatChecker())
     for seed in range(20):
-        rng, tokens = np.random.default_rng(seed), []
+        rng, tokens = np.random.default_rng(seed), list[int]()
         asked = finding(WHOLE, strict=True)
         mask, remarks = words.forms.call_mask(form, asked, tokens, lambda context: 0)
         assert not remarks

@@ -50,7 +50,7 @@ def calls(words, form, request, tokens=(), **thought):
 
 def fits(words, form, request, text, **thought):
     """Say whether a text may begin an answer, and whether it may be one."""
-    tokens, answer = words.tokens(text), []
+    tokens, answer = words.tokens(text), list[int]()
     mask, _ = words.forms.call_mask(form, request, answer, lambda context: 0, **thought)
     begins = mask.count_allowed([], tokens) == len(tokens)
     answer += tokens

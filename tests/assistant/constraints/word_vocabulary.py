@@ -6,9 +6,10 @@ from unittest.mock import patch
 
 from assistant.constraints.constraints import Constraints
 from assistant.constraints.grammar import tokenizer_of
+from models.native.vocab import Vocab
 
 
-class WordVocabulary:
+class WordVocabulary(Vocab):
     """A vocabulary of these words, of all single bytes after them, of control tokens, and of a stop
     token at the end.
 
@@ -28,7 +29,7 @@ class WordVocabulary:
         """Return the bytes of a token."""
         return self.pieces[token]
 
-    def tokenize(self, text: str) -> list[int]:
+    def tokenize(self, text: str, special: bool = False) -> list[int]:
         """Return the tokens of a text."""
         data, tokens = text.encode(), list[int]()
         while data:

@@ -39,8 +39,7 @@ def spoil(tiny_target, tiny_draft, tmp_path):
 
 def answered(engine, received: EventLog):
     hot = Sampling(temperature=50, top_k=60, top_p=1)  # of bytes alone: no end
-    why = Request((Message("user", "Why?"),), hot, "sps", 3, 400, 1, sources=("model",))
-    engine.submit(why)
+    engine.submit(Request((Message("user", "Why?"),), hot, "sps", 3, 400, 1, sources=("model",)))
     return received.until(Finished, Failed)
 
 
@@ -62,9 +61,9 @@ def test_invalid_logits_of_the_target_end_the_answer_and_keep_its_text(
     bad = spoil("target", VALUES[value], where)
     with in_process() as (engine, received):
         engine.submit(EngineArgs(bad, tiny_draft, n_ctx=512, threads=1, measure=measure))
-        end = received.until(Ready, Failed)
-        if isinstance(end, Ready):
+        if isinstance(end := received.until(Ready, Failed), Ready):
             end = answered(engine, received)
+        assert isinstance(end, Failed)
         assert end.kind == "ModelError"
         assert f"{bad} computes invalid numbers" in end.message
         assert "specchat models check" in end.message
@@ -90,5 +89,5 @@ def test_invalid_logits_of_the_draft_end_speculation_alone(
         end = answered(engine, received)
         assert (end.stop, end.stats.generated_tokens) == (Stop.LENGTH, 400)
         assert (end.stats.drafted > 0) == (where == "one-token")
-        warnings = [event.text for event in received.of(Warned)] or [ready.no_draft]
+        warnings = [event.text for event in received.of(Warned)] or [str(ready.no_draft)]
         assert any(f"{bad} computes invalid numbers" in warning for warning in warnings)

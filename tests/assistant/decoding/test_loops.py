@@ -13,29 +13,30 @@ from assistant.decoding.rules.coupled import CoupledRule
 from assistant.decoding.rules.rule import TokenRule
 from assistant.events import Origin
 from tests.assistant.decoding.rules.fixed_uniforms import FixedUniforms, draft_of
+from tests.assistant.engine.counting_target import CountingTarget
 from tests.exact.exact_rows import row_of
 
 HALF = Fraction(1, 2)
 EVEN, LEANING = row_of([HALF, HALF]), row_of([HALF / 2, 3 * HALF / 2])
 
 
-class Written:
-    """A drafter and a target whose draft and rows are given."""
+class Written(CountingTarget):
+    """A drafter whose draft is given, and a target whose logits are the numbers of its rows."""
 
-    def __init__(self, draft, *rows):
-        self._draft, self._rows = draft, rows
+    def __init__(self, draft):
+        self._draft = draft
 
     def propose(self, *_):
         return self._draft
 
-    def logits(self, tokens, rows):
-        return self._rows[:rows]
+    def logits(self, tokens, rows=1):
+        return np.arange(rows, dtype=np.float32)
 
 
 def committed(rule, draft, *rows):
     """Return the round that comes of a draft where the target has `rows`."""
-    written = Written(draft, *rows)
-    return speculative_round(written, written, [], FixedPlan(3), lambda row, _: row, rule)[0]
+    written, plan = Written(draft), FixedPlan(3)
+    return speculative_round(written, written, [], plan, lambda i, _: rows[int(i)], rule)[0]
 
 
 def test_the_block_rule_reports_the_threshold_of_each_prefix_that_it_tested():

@@ -1,6 +1,7 @@
 """The comparison of two versions: hunks while the new one is written, and patches."""
 
 import subprocess
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_patch_names_the_file_that_a_link_leads_to(tmp_path, monkeypatch, prog
 def test_of_a_long_text_only_what_is_not_the_same_above_and_below_is_compared(monkeypatch):
     compared = []
 
-    class Matcher(comparison.SequenceMatcher):
+    class Matcher(SequenceMatcher[str]):
         def __init__(self, junk, old, new, autojunk):
             compared.append(len(old) + len(new))
             super().__init__(junk, old, new, autojunk)

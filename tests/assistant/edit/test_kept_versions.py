@@ -182,7 +182,7 @@ def test_a_write_that_fails_leaves_only_the_edit_before_it(path, monkeypatch, is
     if is_edited:
         write(path, b"new\n")
     with monkeypatch.context() as full:
-        full.setattr(text_file.shutil, "copystat", refuse)
+        full.setattr(shutil, "copystat", refuse)
         for text in ("by hand\n", "old\n", path.read_text()):
             path.write_text(text)
             with pytest.raises(StorageError, match="It is intact"):
@@ -199,7 +199,7 @@ def refuse(*_, **__):
 @pytest.mark.parametrize("call", ["scandir", "unlink"])
 def test_a_disk_that_fails_is_named_and_the_file_is_intact(path, monkeypatch, call):
     write(path, b"new\n")
-    monkeypatch.setattr(text_file.shutil, "copystat", refuse)
+    monkeypatch.setattr(shutil, "copystat", refuse)
     monkeypatch.setattr(os, call, refuse)
     with pytest.raises(StorageError, match=r"cannot be (read|written): No space left"):
         kept_versions.undo(path)

@@ -32,7 +32,7 @@ def test_functions_of_the_library_may_be_deleted_and_not_be_left_out(module):
             indent = " " * node.col_offset
             assert left_out(old, [*above, *below]) == ""
             if quoted := ast.get_docstring(node):
-                first, *_, last = range(node.body[0].lineno - 1, node.body[0].end_lineno + 1)
+                first, last = node.body[0].lineno - 1, node.body[0].end_lineno
                 short = f'{indent}    """{quoted.split(chr(10))[0]}"""'
                 assert left_out(old, [*old[:first], short, *old[last:]]) == ""
             for mark in ("# other functions unchanged", "# ...", f"def {node.name}(): ..."):

@@ -21,8 +21,7 @@ PROSE = [f"{word} begins a line of a long text." for word in "ABCDEFG"]
 
 def rewrite(wish: str = "Rename a to path", name: str = "a.py") -> Rewrite:
     old = OLD if name == "a.py" else PROSE
-    file = text_file.parse(Path(name), "\n".join(old).encode())
-    return Rewrite(file, Part(0, len(old)), wish)
+    return Rewrite(text_file.parse(Path(name), "\n".join(old).encode()), Part(0, len(old)), wish)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +34,7 @@ def rewrite(wish: str = "Rename a to path", name: str = "a.py") -> Rewrite:
     ],
 )
 def test_lines_left_out_unasked_are_put_back_before_those_that_follow(new, lines, first, last):
-    back = restore(rewrite(), new, set())
+    assert (back := restore(rewrite(), new, set()))
     assert back[:3] == (lines, first, last)
     assert restore(rewrite(), new, back.lost) is None
 
@@ -45,7 +44,7 @@ def test_all_lines_come_back_of_an_end_that_is_left_out_unasked(name):
     new = [PROSE[0].upper(), *PROSE[1:3]]
     wish = "Shout, only in line one, and keep the rest"
     back = restore(rewrite(wish, name), new, set(), is_whole=True)
-    assert back[:3] == ([*new, *PROSE[3:]], 4, 7)
+    assert (back and back[:3]) == ([*new, *PROSE[3:]], 4, 7)
     for wish in ("Shout the first three lines", "Keep three lines only", "Drop the others"):
         assert restore(rewrite(wish, name), new, set(), is_whole=True) is None
 
@@ -53,7 +52,7 @@ def test_all_lines_come_back_of_an_end_that_is_left_out_unasked(name):
 def test_all_lines_come_back_that_an_addition_leaves_out():
     new = ["Title", PROSE[0], *PROSE[5:]]
     back = restore(rewrite("Add a title", "a.md"), new[:3], set())
-    assert back[:3] == (["Title", *PROSE[:5]], 2, 5)
+    assert (back and back[:3]) == (["Title", *PROSE[:5]], 2, 5)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """`AnswerBuilder`: where an answer ends, its text, and its figures."""
 
 from dataclasses import replace
-from fractions import Fraction
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,7 @@ from assistant.decoding.sources.draft import Proposal
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.rounds import prefill
 from assistant.engine.stats_builder import StatsBuilder
-from assistant.events import Alternative, Finished, Origin, Prefilled, Stats, Stop, Tally
+from assistant.events import Alternative, Decoded, Finished, Origin, Prefilled, Stats, Stop, Tally
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.thoughts import AnswerBeginning, PartPosition, find_markers
 from assistant.request import Message, Request
@@ -93,35 +92,34 @@ def test_a_stop_token_inside_an_accepted_run_ends_the_answer_there(part):
     assert begun.stop is Stop.STOP_TOKEN
     assert [token.id for token in decoded.tokens] == [0, 1, END]
     finished = finish(begun)
-    is_thought = part == "thought"
-    assert (finished.text, finished.thought) == (("", "ab") if is_thought else ("ab", ""))
+    assert (finished.text, finished.thought) == (("", "ab") if part == "thought" else ("ab", ""))
     assert (finished.token_ids, finished.stats.generated_tokens) == ((0, 1), 3)
     assert (finished.stats.accepted, finished.stats.tested) == (3, 3)
 
 
 def test_a_character_of_several_tokens_appears_with_the_last_of_them():
     begun = answer()
-    decoded = begun.add(sps(0, 50, 51, 52))
-    assert [token.text for token in decoded.tokens] == ["a", "", "", "😀!"]
+    assert [token.text for token in begun.add(sps(0, 50, 51, 52)).tokens] == ["a", "", "", "😀!"]
     assert finish(begun).text == "a😀!"
 
 
 def test_a_stop_string_across_tokens_ends_the_answer_and_is_not_shown():
     begun = answer(stop_strings=("cd",))
-    events = [begun.add(sps(0, 1, 2)), begun.add(sps(3, 4, 5)), *begun.finish()]
+    *shown, end = begun.add(sps(0, 1, 2)), begun.add(sps(3, 4, 5)), *begun.finish()
     assert begun.stop is Stop.STOP_STRING
-    assert text_of(events) == events[-1].text == "ab"
-    assert events[-1].token_ids == ()
+    assert isinstance(end, Finished)
+    assert (text_of(shown), end.text, end.token_ids) == ("ab", "ab", ())
 
 
 def test_held_text_is_released_with_the_plan_of_its_round_when_the_answer_ends_otherwise():
     begun = answer(stop_strings=("abz",), max_tokens=2)
     first = begun.add(sps(0, 1), Forecast(Reason.CHOSEN))
     assert (text_of([first]), begun.stop) == ("", Stop.LENGTH)
-    events = list(begun.finish())
-    assert (events[0].lookahead, events[0].forecast) == (1, Forecast(Reason.CHOSEN))
-    assert text_of(events) == events[-1].text == "ab"
-    assert events[-1].token_ids == (0, 1)
+    held, end = begun.finish()
+    assert isinstance(held, Decoded)
+    assert (held.lookahead, held.forecast) == (1, Forecast(Reason.CHOSEN))
+    assert isinstance(end, Finished)
+    assert (text_of([held]), end.text, end.token_ids) == ("ab", "ab", (0, 1))
 
 
 def test_origins_of_the_tokens_add_up_to_the_counts():
@@ -176,9 +174,10 @@ def test_a_token_and_a_ghost_tell_their_probability_under_each_row():
 def test_a_threshold_is_told_as_a_plain_number():
     kept, last = sps(1, 2).tokens
     kept = replace(kept, threshold=np.float64(0.5))
-    behind = replace(rejections(8)[0], threshold=Fraction(1, 4))
+    behind = replace(rejections(8)[0], threshold=np.float64(0.25))
     decoded = answer().add(Round((kept, last), (behind,)))
-    thresholds = [each.threshold for each in (*decoded.tokens, *decoded.rejected)]
+    thresholds = [token.threshold for token in decoded.tokens]
+    thresholds += [ghost.threshold for ghost in decoded.rejected]
     assert thresholds == [0.5, None, 0.25]
     assert [type(each) for each in thresholds] == [float, type(None), float]
 

@@ -14,9 +14,10 @@ from assistant.engine.idle import prefill_idle
 from assistant.engine.load import load
 from assistant.engine.model_profile import LIMIT
 from assistant.engine.profile import DRAFT_WIDTHS, PROFILES, WIDTHS, Profile
-from assistant.events import Decoded, Warned
+from assistant.events import Decoded, Token, Warned
 from assistant.request import EngineArgs, Message, Request, Sampling
 from models.errors import Cancelled
+from models.native.model import NativeModel
 from models.native.weights import Weights
 from tests.assistant.engine.answering import answer, end, ids_of
 from tests.engine import ENGINE
@@ -32,7 +33,8 @@ def open_setup(tiny_target, tiny_draft, tmp_path, monkeypatch):
     setup = EngineArgs(tiny_target, tiny_draft, 512, threads=1, engine=ENGINE, cache=tmp_path)
     with ExitStack() as stack:
         assistant, _ = load(setup, Control(), lambda event: None, stack)
-        assert assistant.draft is not None  # nothing was known of the pair
+        assert isinstance(assistant.draft, NativeModel)  # nothing was known of the pair
+        assert isinstance(assistant.target, NativeModel)
         profile = Profile(assistant.target, assistant.draft.conditions, tmp_path)
         for each, widths in ((profile.of_target, WIDTHS), (profile.of_draft, DRAFT_WIDTHS)):
             each.plain_s = [0.01] * LIMIT  # so many samples that no more are needed
@@ -42,6 +44,7 @@ def open_setup(tiny_target, tiny_draft, tmp_path, monkeypatch):
 
         def opened(**changes):
             control = Control()
+            made: Any
             made, ready = load(
                 replace(setup, **changes), control, lambda event: None, stack, may_defer=True
             )
@@ -52,8 +55,7 @@ def open_setup(tiny_target, tiny_draft, tmp_path, monkeypatch):
 
 
 def request(tokens: int, **changes: Any) -> Request:
-    message = Message("user", "Why?")
-    return replace(Request((message,), GREEDY, max_tokens=tokens), **changes)
+    return replace(Request((Message("user", "Why?"),), GREEDY, max_tokens=tokens), **changes)
 
 
 def test_a_short_answer_does_not_load_the_draft(open_setup):
@@ -66,7 +68,7 @@ def test_a_short_answer_does_not_load_the_draft(open_setup):
 
 def test_a_longer_answer_loads_the_deferred_draft_and_is_the_same(open_setup):
     assistant, _ = open_setup()
-    begun = []
+    begun = list[Token]()
     for event in assistant.reply(request(40), assistant.control):
         if isinstance(event, Decoded) and assistant.draft is None:
             begun += event.tokens
@@ -82,11 +84,9 @@ def test_a_chosen_lookahead_waits_for_no_more_than_the_first_token(open_setup, m
     assert ready.draft.name
     assert assistant.draft is None
     events = answer(assistant, request(6, mode="sps", lookahead=2))
-    first = next(event for event in events if isinstance(event, Decoded))
-    assert len(first.tokens) == 1
+    assert len(next(event for event in events if isinstance(event, Decoded)).tokens) == 1
     assert end(events).stats.drafted > 0
-    plain = ids_of(answer(assistant, request(6, mode="ars")))
-    assert ids_of(events) == plain
+    assert ids_of(events) == ids_of(answer(assistant, request(6, mode="ars")))
 
 
 @pytest.mark.parametrize("measure", [True, False])

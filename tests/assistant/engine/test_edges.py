@@ -6,7 +6,7 @@ mode and lookahead, with a draft that is often wrong and one that never is; a da
 
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from math import log, sqrt
 from typing import Any
 
@@ -92,15 +92,15 @@ def ask(text: str = REPEATED, **settings: Any) -> Request:
 def opened(tmp_path_factory):
     """Open models by their files, once for all tests: the cache is only a cache."""
     folder = tmp_path_factory.mktemp("edges")
-    how = {"words": WORDS, "stops": False}
+    write = partial(tiny.write, words=WORDS, stops=False)
     files = {
-        "target": tiny.write(folder / "t.gguf", seed=1, **how),
-        "like": tiny.write(folder / "d.gguf", seed=2, like=1, **how),
-        "ends": tiny.write(folder / "e.gguf", seed=1, words=WORDS),
-        "thinks": tiny.write(folder / "h.gguf", seed=1, template=tiny.THINKING, **how),
+        "target": write(folder / "t.gguf", seed=1),
+        "like": write(folder / "d.gguf", seed=2, like=1),
+        "ends": write(folder / "e.gguf", seed=1, stops=True),
+        "thinks": write(folder / "h.gguf", seed=1, template=tiny.THINKING),
     }
     for size in (8, 40):
-        files[str(size)] = tiny.write(folder / f"{size}.gguf", seed=2, like=1, n_ctx=size, **how)
+        files[str(size)] = write(folder / f"{size}.gguf", seed=2, like=1, n_ctx=size)
     with ExitStack() as stack:
 
         @cache
@@ -219,8 +219,7 @@ def test_the_context_is_used_to_its_last_token_and_no_further(pair, way, left):
 def test_a_draft_whose_own_context_is_full_reads_the_end_again(pair, way, size):
     """It reads the end of the text again, and proposes what it has room for."""
     edge = Edge(pair("target", size), *way)
-    asked = ask(max_tokens=70, sources=("model",))
-    events, _ = edge.compared(asked)
+    events, _ = edge.compared(ask(max_tokens=70, sources=("model",)))
     assert end(events).stats.generated_tokens == 70
     assert "model" in end(events).stats.sources
 

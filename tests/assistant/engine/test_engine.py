@@ -11,6 +11,7 @@ import pytest
 from assistant.engine import prompt_cache
 from assistant.engine.engine import HANDLERS, Engine
 from assistant.engine.profile import profile_of
+from assistant.engine.reply import Assistant
 from assistant.events import Failed, Finished, Prepared, Ready
 from models.errors import NO_MEMORY
 from models.files.snapshots import folder
@@ -26,11 +27,12 @@ def test_the_acceptance_of_a_draft_is_saved_before_the_last_event_of_its_answer(
     cached = replace(setup, engine=ENGINE, cache=tmp_path)
     saved: list[bool] = []
 
-    def is_saved() -> bool:
-        return bool(profile_of(cached.draft, "draft", tmp_path).acceptance)
+    def emit(event) -> None:
+        saved.append(bool(profile_of(cached.draft, "draft", tmp_path).acceptance))
+        received.emit(event)
 
     with running() as (engine, received):
-        engine._handle = lambda event: (saved.append(is_saved()), received.emit(event))
+        engine._handle = emit
         for job in (cached, ask()):
             engine.submit(job)
             received.end()
@@ -64,9 +66,8 @@ def test_a_target_that_cannot_roll_back_answers_by_ars_and_says_why(setup, monke
 )
 def test_a_bug_and_what_is_none_such_as_no_memory_cost_one_answer(setup, error):
     with running(load=setup) as (engine, received):
-        assistant = engine.process.engine._state.assistant
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(assistant, "reply", Mock(side_effect=error))
+            patch.setattr(Assistant, "reply", Mock(side_effect=error))
             engine.submit(ask())
             failed = received.end()
         if isinstance(error, ZeroDivisionError):
@@ -80,7 +81,7 @@ def test_a_bug_and_what_is_none_such_as_no_memory_cost_one_answer(setup, error):
 
 
 def test_an_end_that_cannot_be_sent_is_a_bug_and_not_a_silence():
-    sent = SimpleQueue[object]()
+    sent = SimpleQueue[Failed]()
 
     def send(number: int, event: object, last: bool) -> None:
         if not isinstance(event, Failed):

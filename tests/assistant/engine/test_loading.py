@@ -23,8 +23,7 @@ def test_a_refused_draft_is_freed_at_once(tiny_target, tmp_path, calls, monkeypa
     warm_up = NativeModel._warm_up
     monkeypatch.setattr(NativeModel, "_warm_up", lambda m: m.max_rows > 1 and warm_up(m))
     freed = calls("llama_model_free")
-    setup = EngineArgs(tiny_target, other, 512, threads=1)
-    with loaded(setup) as (_, ready):
+    with loaded(EngineArgs(tiny_target, other, 512, threads=1)) as (_, ready):
         assert ready.draft is None
         assert "roll back tokens" in str(ready.no_draft)
         assert len(freed) == 1
@@ -60,14 +59,19 @@ def test_bundled_tables_serve_their_vocabulary_alone(tiny_target, tmp_path, monk
     assert offered() == (3,)
 
 
+def cached(model: object) -> list[int]:
+    assert isinstance(model, NativeModel)
+    return [*model.cached_tokens]
+
+
 def test_the_prefix_of_any_conversation_is_prefilled_at_loading(tiny_target, tiny_draft, tmp_path):
     setup = EngineArgs(tiny_target, tiny_draft, 512, engine="llama", cache=tmp_path)
     with loaded(setup) as (assistant, _):
-        cached_tokens = list(assistant.target.cached_tokens)
-        assert cached_tokens == list(assistant.draft.cached_tokens)
+        cached_tokens = cached(assistant.target)
+        assert cached_tokens == cached(assistant.draft)
         asked = Request((Message("user", "Why?"),), max_tokens=1)
         prompt = assistant.prompt(asked, Control()).tokens
         assert 0 < len(cached_tokens) < len(prompt)
         assert prompt[: len(cached_tokens)] == cached_tokens
     with loaded(replace(setup, measure=False)) as (assistant, _):
-        assert not assistant.target.cached_tokens
+        assert not cached(assistant.target)

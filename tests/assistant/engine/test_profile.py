@@ -53,7 +53,7 @@ def test_a_measurement_gives_costs_as_ratios_to_one_token():
 
 def test_a_machine_that_changes_its_pace_shows_the_same_ratios():
     """From second to second it takes up to three times as long, as beside other programs."""
-    machine = Machine(pace=lambda: 2 + np.sin(machine.now * 6))
+    machine: Machine = Machine(pace=lambda: 2 + np.sin(machine.now * 6))
     profile = machine.profile()
     profile.measure()
     for n in (2, 3, 4, 8):
@@ -62,8 +62,9 @@ def test_a_machine_that_changes_its_pace_shows_the_same_ratios():
 
 def test_ratios_with_fewer_threads_count_only_where_nothing_else_is_known():
     """With one thread instead of two, a wider batch costs more beside one token."""
+    has_all = False
     machine = Machine(lambda width: 0.004 * (4 + width) if has_all else 0.004 * (1 + width))
-    has_all = machine.target.has_all_cores = False
+    machine.target.has_all_cores = False
     profile = machine.profile(typical=({2: 1.2, 4: 1.6, 8: 2.4}, {}))
     profile.measure()
     assert not {2, 4, 8} & {*machine.target.widths}  # nothing is evaluated in vain
@@ -80,9 +81,9 @@ def test_ratios_with_fewer_threads_count_only_where_nothing_else_is_known():
 
 def test_samples_of_a_busy_machine_do_not_spoil_those_of_a_calm_one():
     """Beside other programs each evaluation waits for as long, whatever its width."""
-    machine = Machine()
+    machine, waits_s = Machine(), 0.0
     machine.target = machine._model(lambda width, depth: 0.004 * (4 + width) + waits_s)
-    profile, waits_s = machine.profile(), 0.0
+    profile = machine.profile()
     profile.measure()
     calm, waits_s = dict(profile.of_target.ratios), 0.2
     for _ in range(LIMIT // 4):
@@ -135,8 +136,7 @@ def test_a_machine_that_never_rests_is_measured_often_enough():
     """It is left alone whenever a sample does not count, and sampled when it is idle again."""
     profile = Machine(pace=noisy()).profile()
     profile.measure()
-    left_alone = sum(profile.refine() for _ in range(10 * LIMIT))
-    assert 0 < left_alone < 6 * LIMIT
+    assert 0 < sum(profile.refine() for _ in range(10 * LIMIT)) < 6 * LIMIT
     assert profile.is_clear
 
 
@@ -212,8 +212,7 @@ def test_a_small_context_is_never_exceeded(n_ctx):
 
 
 def test_neighbouring_tokens_differ_as_a_mixture_of_experts_would_notice():
-    tokens = probe_text(64, 151_936)
-    assert len(set(tokens)) == 64
+    assert len(set(probe_text(64, 151_936))) == 64
     assert max(probe_text(1000, 7)) == 6
 
 

@@ -144,8 +144,8 @@ def test_a_conversation_that_is_not_stored_is_resumed_from_memory(start, places,
 
 def test_a_private_conversation_between_stored_ones_is_never_saved_and_reads_no_snapshot(start):
     model, prompt_cache = kept(start)
-    private = [*CHAT, *OTHER]
-    assert answer(*start(), CHAT, stored=False) == 0
+    private, (again, its_cache) = [*CHAT, *OTHER], start()
+    assert answer(again, its_cache, CHAT, stored=False) == 0
     answer(model, prompt_cache, private, stored=False)
     prompt_cache.save()
     prompt_cache.prepare(CHAT, stored=True)  # stopped before anything is computed

@@ -21,6 +21,7 @@ from assistant.request import Sampling
 from tests.assistant.decoding.lookahead.machines import FLAT, STEEP, Text, costs, decode
 from tests.assistant.engine.answering import ask
 from tests.assistant.engine.counting_target import CHOSEN, CountingTarget, ModeChanger, greedy
+from tests.exact.answer import planned
 from tests.exact.exact_rows import keep_all
 from tests.exact.law import law
 from tests.exact.toy import Toy, chain_rule
@@ -32,14 +33,14 @@ CHEAP = {1: 1.0, 4: 1.1, 8: 1.2, 16: 1.4, 32: 2.0}  # a machine where proposals 
 @pytest.mark.parametrize("rule", [TokenRule, BlockRule])
 def test_an_answer_that_the_controller_plans_has_the_law_of_the_target(rule):
     """By enumeration, without tolerance: on a simulated machine, whose clock stands still."""
-    target, length, lookaheads = Toy(2, 3), 3, set()
+    target, length, lookaheads = Toy(2, 3), 3, set[int]()
 
     def run(rng):
         controller = Controller(Costs(CHEAP, {1: 0.01, 8: 0.06, 512: 24.0}))
         text, drafter = [1], modelled(Toy(2, 4), 2)
-        how, still = (Control(), controller), {"limit": 1 + length, "clock": lambda: 0.0}
-        for round_, *_ in Rounds(target, text, drafter, rule(rng), keep_all, *how, **still):
-            lookaheads.add(round_.proposed)
+        how = rule(rng), keep_all, Control(), controller
+        rounds = Rounds(target, text, drafter, *how, limit=1 + length, clock=lambda: 0.0)
+        lookaheads.update(each.round.proposed for each in planned(rounds))
         return tuple(text[1:][:length])
 
     assert law(run) == chain_rule(target, length, start=[1])
@@ -51,9 +52,8 @@ def test_a_mode_that_changes_within_a_round_takes_effect_in_the_next():
     control, tokens = Control("auto"), [*range(50)] * 4
     controller, drafter = Controller(Costs(CHEAP, {})), Cascade(ModeChanger(control))
     reasons = set()
-    for round_, forecast, _ in Rounds(
-        CountingTarget(), tokens, drafter, CoupledRule(0), greedy, control, controller
-    ):
+    how = CoupledRule(0), greedy, control, controller
+    for round_, forecast, _ in planned(Rounds(CountingTarget(), tokens, drafter, *how)):
         assert round_.proposed in CHOSEN.get(forecast.reason, range(32)), forecast.reason
         reasons.add(forecast.reason)
         if forecast.reason is Reason.ARS:  # no source is asked, so none presses
@@ -65,7 +65,7 @@ def test_a_mode_that_changes_within_a_round_takes_effect_in_the_next():
 
 def test_without_a_source_the_reason_says_so():
     rounds = Rounds(Toy(2, 3), [1], Cascade(), CoupledRule(0), greedy, Control("sps"))
-    assert next(iter(rounds)).forecast.reason is Reason.NO_SOURCE
+    assert next(planned(rounds)).forecast.reason is Reason.NO_SOURCE
 
 
 def test_a_sampling_override_applies_from_the_next_row_until_it_is_removed():
@@ -92,7 +92,7 @@ def rounds_of(mode="auto", lookahead=None, machine=FLAT, draft=1.0, before=0, mo
         CountingTarget(), [1], Cascade(SuffixSource()), CoupledRule(0), greedy,
         Control(mode, lookahead), controller, answer_start=0, limit=1 + more,
     )  # fmt: skip
-    if before:
+    if controller and before:
         decode(controller, Text(margin=6), costs(machine, draft), rounds=before)
     return made
 
@@ -132,8 +132,8 @@ def test_a_user_who_wants_sps_has_the_draft_read():
 def test_the_reason_distinguishes_a_likely_proposal_from_a_pause():
     plan = rounds_of()._plan(0)
     plan.next([Run("suffix", (0,) * 5, (9,) * 5)])
-    assert plan.reason is Reason.LIKELY
+    reasons = [plan.reason]
     plan.is_spent = True
-    assert plan.reason is Reason.LIKELY  # which was certain
+    reasons.append(plan.reason)  # which was certain
     plan.prospect = Prospect()
-    assert plan.reason is Reason.SPENT
+    assert (*reasons, plan.reason) == (Reason.LIKELY, Reason.LIKELY, Reason.SPENT)

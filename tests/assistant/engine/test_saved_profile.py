@@ -189,10 +189,10 @@ def measure(pair, folder, verify: dict[int, float], step: float, **more: str) ->
     remember(target, draft, folder, verify, {1: step, 8: 3 * step})
 
 
-def seconds(path, role, folder) -> dict[int, float] | None:
-    """Return what was measured last of a file; None: nothing."""
+def seconds(path, role, folder) -> dict[int, float]:
+    """Return what was measured last of a file."""
     profile = profile_of(path, role, folder)
-    return profile.seconds if profile.plain_s else None
+    return profile.seconds if profile.plain_s else {}
 
 
 def test_of_several_measurements_the_newest_counts(pair, tmp_path):
@@ -204,14 +204,14 @@ def test_of_several_measurements_the_newest_counts(pair, tmp_path):
 
 def test_measured_times_are_those_of_an_unchanged_file_in_its_role(pair, tmp_path):
     target, draft = pair
-    assert seconds(target, "verify", tmp_path) is None
+    assert seconds(target, "verify", tmp_path) == {}
     remember(measured(draft), None, tmp_path, {1: 1.0, 2: 1.0}, {1: 1.0})
-    assert seconds(draft, "draft", tmp_path) is None  # as a target, it was
+    assert seconds(draft, "draft", tmp_path) == {}  # as a target, it was
     measure(pair, tmp_path, {1: 1.0, 2: 1.0}, 0.1)
     assert seconds(draft, "draft", tmp_path)
     os.utime(draft, ns=(1, 1))  # another file of that size
-    assert seconds(draft, "draft", tmp_path) is None
-    assert seconds(tmp_path / "gone.gguf", "verify", tmp_path) is None
+    assert seconds(draft, "draft", tmp_path) == {}
+    assert seconds(tmp_path / "gone.gguf", "verify", tmp_path) == {}
 
 
 def observed(odds: float) -> Acceptance:

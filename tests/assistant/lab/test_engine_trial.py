@@ -62,7 +62,7 @@ def test_a_machine_too_slow_for_the_whole_trial_is_measured_too(tiny_target, mon
 @needs_both
 def test_the_measured_engine_is_chosen_until_the_file_changes(setup, tmp_path, monkeypatch):
     monkeypatch.setattr(engine_trial, "run", lambda name, *_: FLAT if name == "llama" else STEEP)
-    tried = []
+    tried = list[str]()
     assert compare(setup, tmp_path, CancelFlag(), tried.append).engine == "llama"
     assert tried == ["llama", "ik"]
     assert choose_engine(setup).engine == "llama"

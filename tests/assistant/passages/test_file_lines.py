@@ -71,8 +71,8 @@ def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
     assert [each for each in lines if each[1]] == [(2, "| a"), (5, "|---"), (5, "| 1"), (8, "end")]
     assert [*file_lines.lines(docx("One<br>line\ntwo"), ".docx")][2] == (3, "two")
     assert (2, "two") in file_lines.lines(pdf("one", "two"), ".pdf")
-    lines = file_lines.lines(notebook("@md\na@md\nb"), ".ipynb")
-    assert [(line.number, line.text) for line in lines if line.text] == [(1, "a"), (2, "b")]
+    cells = file_lines.lines(notebook("@md\na@md\nb"), ".ipynb")
+    assert [(line.number, line.text) for line in cells if line.text] == [(1, "a"), (2, "b")]
 
 
 @pytest.mark.parametrize(

@@ -122,8 +122,7 @@ def test_passages_that_follow_each_other_are_one_with_the_lines_between(write):
     for at in (2, 3, 6):
         sections[at] += " zebra"
     text = "".join(f"# Part\n\n{section}\n\n" for section in sections)
-    index = write(a=text)
-    passages = index.find("zebra").passages
+    passages = write(a=text).find("zebra").passages
     for passage in passages:
         assert passage.text == "\n".join(text.split("\n")[passage.first - 1 : passage.last])
     assert sorted((passage.first, passage.last) for passage in passages) == [(9, 15), (25, 27)]
@@ -131,9 +130,9 @@ def test_passages_that_follow_each_other_are_one_with_the_lines_between(write):
 
 def test_passages_that_follow_each_other_take_the_place_of_the_best():
     texts = {3: "three", 9: "nine", 10: "ten", 4: "four", 5: "five"}
-    passages = {at: Passage(at, at, "", text, finding.Path("a")) for at, text in texts.items()}
+    passages = {at: Passage(at, at, "", text, Path("a")) for at, text in texts.items()}
     assert [each.text for each in finding._join(passages)] == ["three\nfour\nfive", "nine\nten"]
-    passages[4] = passages[4]._replace(path=finding.Path("b"))
+    passages[4] = passages[4]._replace(path=Path("b"))
     assert len(finding._join(passages)) == 4
 
 

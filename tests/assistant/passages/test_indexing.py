@@ -12,6 +12,7 @@ import pytest
 
 from assistant.passages import file_lines, index_file, walking
 from assistant.passages.folder_index import FolderIndex, update
+from assistant.streamed_text import PACKED
 from assistant.tools.folders import Folders
 from models.errors import StorageError
 from tests.assistant.passages.indexes import indexed, names, updated, with_worker
@@ -131,7 +132,7 @@ def test_odd_files_are_named_and_the_others_are_found(folder, cache, tmp_path):
     (folder / "bomb.docx").write_bytes(zipped(b"\0" * 200_000_000))
     (folder / "laughs.docx").write_bytes(zipped(laughs()))
     (folder / "broken.docx").write_bytes(b"PK no")
-    (folder / "locked.docx").write_bytes(file_lines.PACKED[1])
+    (folder / "locked.docx").write_bytes(PACKED[1])
     (folder / "broken.pdf").write_bytes(pdf("x").replace(b"obj", b"bjo"))
     (folder / "scanned.pdf").write_bytes(pdf("[scan]"))
     key = b"R/ID[<00>]/Encrypt<</Filter/Standard/V 1/R 2/P 0/O(%b)/U(%b)>>>>\nstart"
@@ -175,12 +176,12 @@ def test_a_file_that_grows_while_it_is_read_is_named(folder, monkeypatch):
             file.write("more")
         return real(descriptor, size)
 
-    monkeypatch.setattr(file_lines.os, "read", read)
+    monkeypatch.setattr(os, "read", read)
     with Folders([folder]).open("a.txt") as descriptor:
         with pytest.raises(file_lines.UnsupportedFile, match="changes while it is read"):
             file_lines.content(descriptor, ".txt")
         assert (folder / "a.txt").stat().st_size == 13  # it was not read for as long as it grew
-        monkeypatch.setattr(file_lines.os, "fstat", lambda _: (folder / "none").stat())  # /proc
+        monkeypatch.setattr(os, "fstat", lambda _: (folder / "none").stat())  # /proc
         with pytest.raises(file_lines.UnsupportedFile, match="changes while it is read"):
             file_lines.content(descriptor, ".txt")
 

@@ -6,7 +6,7 @@ from tests.assistant.passages.question_sets import hits, index, questions, write
 async def test_the_right_files_are_among_five_and_what_is_not_there_is_not_claimed(tmp_path):
     write_asked(tmp_path)
     await index(tmp_path)
-    wrong = {"there": [], "none": []}
+    wrong: dict[str, list[object]] = {"there": [], "none": []}
     for kind, files, text in questions("asked"):
         names = {name for name, _ in await hits(tmp_path, text.split(" // "))}
         is_right = {*files.split()} <= names if names else kind in ("none", "foreign")

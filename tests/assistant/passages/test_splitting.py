@@ -18,7 +18,7 @@ def test_the_passages_of_a_text_are_its_lines_in_order_neither_long_nor_needless
     chance = random.Random(seed)
     kinds = ["", "# A heading", "    indented " * 9, PARAGRAPH, "word " * 9, "```", "\tdef f():"]
     lines = chance.choices(kinds, k=300)
-    passages, covered = parts("\n".join(lines), headed=seed % 2 == 0), set()
+    passages, covered = parts("\n".join(lines), headed=seed % 2 == 0), set[int]()
     assert all(len(part.text) <= MAX_LENGTH for part in passages)
     assert all(len(part.text) >= MIN_LENGTH - 50 for part in passages[:-1])
     for part in passages:

@@ -2,7 +2,7 @@
 
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import llama_cpp.llama_cpp as llama
 import pytest
@@ -94,8 +94,8 @@ def test_a_prompt_begins_with_one_start_token_whatever_its_template(tmp_path, wr
 
 
 def test_a_mark_that_begins_texts_and_is_no_control_token_is_not_spelt_out_as_well():
-    vocab = SimpleNamespace(
-        template="\n<s>{{ messages[0].content }}", controls={}, bos=1000,
+    vocab = Mock(
+        Vocab, template="\n<s>{{ messages[0].content }}", controls={}, bos=1000,
         bos_text="<s>", eos_text="", piece=None, tokenize=lambda text: [*text.encode()],
     )  # fmt: skip
     assert ChatTokens(vocab).encode([Message("user", "<s>a")]) == [1000, *b"<s>a"]
@@ -173,8 +173,7 @@ def test_a_template_that_breaks_what_stands_for_a_control_text_never_fails(tmp_p
 def test_a_template_that_writes_the_mask_itself_never_fails(tmp_path):
     template = "\ue000answer 7\ue000\ue0009\ue000{% for m in messages %}{{ m.content }}{% endfor %}"
     with chat_of(tmp_path, template) as (vocab, chat):
-        tokens = chat.encode([Message("user", "question")])
-        assert b"question" in bytes_of(vocab, tokens)
+        assert b"question" in bytes_of(vocab, chat.encode([Message("user", "question")]))
 
 
 @pytest.mark.parametrize("template", [None, "constant"])

@@ -1,6 +1,6 @@
 """Properties of decoded text and of prompts for random texts, cuts and conversations."""
 
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,6 +14,7 @@ from assistant.prompt.thoughts import AnswerBeginning
 from assistant.request import Message
 from assistant.streamed_text import TokenText
 from models.errors import ContextFull, ModelError
+from models.native.vocab import Vocab
 from tests import tiny
 from tests.assistant.prompt.prompts import bytes_of, chat_of, control_count, token
 from tests.patience import examples
@@ -95,8 +96,7 @@ def test_a_prompt_has_the_control_tokens_of_its_template_and_the_bytes_of_texts(
     messages = [Message("system", texts[0])]
     for i, text in enumerate(texts):
         messages += [Message("user", text), Message("assistant", "?", (65 + i, 66, 67))]
-    typed = Message("assistant", texts[-1])
-    tokens = chat.encode([*messages, typed, Message("user", "end")])
+    tokens = chat.encode([*messages, Message("assistant", texts[-1]), Message("user", "end")])
     assert control_count(vocab, tokens) == 2 * (len(messages) + 2) + 1
     rest = bytes_of(vocab, tokens)
     for i, text in enumerate(texts):
@@ -141,6 +141,6 @@ def test_a_prompt_fits_and_keeps_the_system_prompt_and_the_question(system, turn
 
 def test_a_vocabulary_that_yields_no_tokens_is_refused():
     lacks = dict.fromkeys(("template", "bos", "piece")) | {"bos_text": "", "eos_text": ""}
-    vocab = SimpleNamespace(**lacks, controls={}, tokenize=lambda text: [])
+    vocab = Mock(Vocab, **lacks, controls={}, tokenize=lambda text: [])
     with pytest.raises(ModelError, match="no tokens"):
         ChatTokens(vocab).encode([Message("user", "Why?")])

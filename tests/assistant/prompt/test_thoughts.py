@@ -1,7 +1,7 @@
 """Thoughts and answers are separated however the text is cut, with nothing lost."""
 
 from itertools import pairwise
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from assistant.prompt.thoughts import (
 )
 from assistant.request import Message, Request
 from assistant.streamed_text import TokenText
+from models.native.vocab import Vocab
 from models.progress import CancelFlag
 from tests.assistant.prompt.prompts import token
 
@@ -67,8 +68,7 @@ def test_thought_and_answer_are_separate_however_cut(markers, at, text, thought,
 
 def test_markers_around_the_answer_itself_are_no_part_of_it():
     markers = find_markers("<think></think><answer></answer>", lambda text: False)
-    text = "<think>\nHm.\n</think>\n<answer>\nYes.</answer>"
-    assert parts(markers, *text) == ("Hm.\n", "Yes.")
+    assert parts(markers, *"<think>\nHm.\n</think>\n<answer>\nYes.</answer>") == ("Hm.\n", "Yes.")
     assert parts(markers, *"<answer>Yes.</answer>") == ("", "Yes.")
 
 
@@ -218,8 +218,8 @@ SAID = Message("assistant", "Yes.", (1, 2), "Hm <|im_end|>")
 def chat(template, controls=("<|im_start|>", "<|im_end|>")):
     names = {name: 1000 + i for i, name in enumerate(controls)}
     by_id = {i: name for name, i in names.items()}
-    vocab = SimpleNamespace(
-        template=template, controls=names, stop_tokens=frozenset(), bos=None,
+    vocab = Mock(
+        Vocab, template=template, controls=names, stop_tokens=frozenset(), bos=None,
         bos_text="", eos_text="", tokenize=lambda text: [*text.encode()],
         piece=lambda token: b"" if token in by_id else bytes([token]),
         text=lambda token: by_id.get(token, chr(token)),
@@ -257,7 +257,7 @@ def test_the_switch_is_the_template_s(template):
 def test_without_a_switch_a_thought_that_is_not_wanted_is_ended_before_it_begins():
     opened = chat(R1)
     ids, request = prompt(opened, thinking="off")
-    thoughts, answer = thoughts_of(opened, request, ids), []
+    thoughts, answer = thoughts_of(opened, request, ids), list[int]()
     assert thoughts.state(ids).position.state == "thought"
     while (token := thoughts.forced_token([*ids, *answer])) is not None:
         answer.append(token)

@@ -35,7 +35,7 @@ async def test_a_question_is_on_disk_before_the_engine_gets_it_and_is_told_so(ch
     assert [[each.content for each in r.messages] for r in stage.requests] == [["Why?"]]
     assert [each.record.content for each in stage.emitted(Added)] == ["Why?", ""]
     assert stage.requests[0].stored is on_disk
-    assert stage.session.requests.race("Who?").stored is False
+    assert ((race := stage.session.requests.race("Who?")) and race.stored) is False
 
 
 async def test_an_answer_is_saved_while_it_streams_with_its_trace(chats):
@@ -48,7 +48,7 @@ async def test_an_answer_is_saved_while_it_streams_with_its_trace(chats):
     await stage.finish("Because.")
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     answer = stage.session.branch.records[-1]
-    steps = [step.text for step in stage.store.trace(answer.id)]
+    steps = [step.text for step in chats[0].trace(answer.id)]
     assert steps == [each.tokens[0].text for each in stage.emitted(Decoded)] == ["Bec", "ause."]
     assert stage.emitted(Changed)[-1].record == answer
     assert stage.session.idle
@@ -106,15 +106,15 @@ async def test_a_question_during_an_answer_is_answered_after_it():
 
 @pytest.mark.parametrize("fails", [False, True])
 async def test_an_answer_that_ends_before_its_first_token_gives_the_question_back(fails):
-    stage = ScriptedSession()
+    stage = ScriptedSession(store := Store(None))
     await stage.ask("Why?")
     stage.session.stop()
     assert stage.stopped == 1
     await (stage.fail("The engine is gone.") if fails else stage.finish("", Stop.CANCELLED))
     assert (stage.restored_inputs, stage.roles, stage.stored) == (["Why?"], "", [])
-    assert not stage.store.summaries()  # no conversation without a message stays
+    assert not store.summaries()  # no conversation without a message stays
     await stage.ask("How?")
-    assert [each.title for each in stage.store.summaries()] == ["How?"]
+    assert [each.title for each in store.summaries()] == ["How?"]
     assert stage.notes == ["The engine is gone."] * fails
 
 
@@ -139,7 +139,7 @@ async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
 async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_never_began():
     stage = ScriptedSession(make_request=lambda: Request((), seed=7))
     await stage.ask("Why?", "Because.")
-    first = stage.session.branch.leaf
+    first = stage.session.branch.records[-1]
     stage.session.answer_again(first)
     stage.session.stop()  # while it waits
     assert stage.contents == ["Why?", "Because."]
@@ -150,7 +150,7 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_neve
     assert (stage.contents, stage.restored_inputs) == (["Why?", "Because."], [])
     stage.session.answer_again(first)
     await stage.answer("Therefore.")
-    leaf = stage.session.branch.leaf
+    leaf = stage.session.branch.records[-1]
     assert leaf.siblings == (first.id, leaf.id)
     assert [request.seed for request in stage.requests] == [7, 8, 8]
     stage.session.branch.choose(first.id)
@@ -165,13 +165,13 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_neve
 
 
 async def test_an_edited_question_is_a_branch_unless_it_is_not_shown():
-    stage = ScriptedSession()
+    stage = ScriptedSession(store := Store(None))
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.records[0]
     stage.session.submit("Who?", edits=first)
     await stage.answer("Me.")
     assert stage.contents == ["Who?", "Me."]
-    assert len(stage.store.tree(stage.session.branch.conversation)) == 4
+    assert len(store.tree(1)) == 4
     stage.session.submit("How?", edits=first)  # which is not shown any more
     await stage.answer("So.")
     assert stage.contents == ["Who?", "Me.", "How?", "So."]
@@ -181,14 +181,14 @@ async def test_a_deleted_message_is_restored_a_fork_independent_and_another_that
     stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     await stage.ask("And?", "So.")
-    before, number, path = stage.contents, stage.session.branch.conversation, stage.session.branch
+    before, path = stage.contents, stage.session.branch
     _, answer, third, _ = path.records
     path.delete(third)
     assert stage.contents == before[:2]
-    path.restore(number, third.id)
+    path.restore(1, third.id)
     assert stage.contents == before
     path.fork(answer)
-    assert (stage.contents, path.conversation != number) == (before[:2], True)
+    assert (stage.contents, path.conversation) == (before[:2], 2)
     shown = path.records
     with pytest.raises(StorageError):
         stage.session.open(999)
@@ -200,7 +200,7 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     await stage.ask("Why?")
     await stage.decode("Be")
     await stage.finish("Be", Stop.LENGTH, stats=FIRST)
-    cut = stage.session.branch.leaf
+    cut = stage.session.branch.records[-1]
     stage.session.continue_from(cut)
     await stage.rest()
     assert stage.requests[-1].messages[-1].content == "Be"
@@ -210,14 +210,14 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     assert chats[1].path(1)[-1].token_ids == ()  # the first part's are not those of all the text
     await stage.handle(Finished("cause.", (), Stop.STOP_STRING, MORE), last=True)
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
-    assert stage.session.branch.leaf.token_ids == ()
-    assert stage.session.branch.leaf.stats == BOTH  # the figures of both parts
-    assert "".join(step.text for step in stage.store.trace(cut.id)) == "Because."
+    assert stage.session.branch.records[-1].token_ids == ()
+    assert stage.session.branch.records[-1].stats == BOTH  # the figures of both parts
+    assert "".join(step.text for step in chats[0].trace(cut.id)) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.session.continue_from(stage.session.branch.records[0])
     stream(chats[1], cut.id, "Because. And")
     with pytest.raises(UsageError, match="Another specchat has continued it"):
-        stage.session.continue_from(stage.session.branch.leaf)
+        stage.session.continue_from(stage.session.branch.records[-1])
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -226,31 +226,29 @@ async def test_a_failed_continuation_leaves_the_cut_answer(fails):
     await stage.ask("Why?")
     await stage.decode("Be")
     await stage.finish("Be", Stop.CONTEXT)
-    cut = stage.session.branch.leaf
+    cut = stage.session.branch.records[-1]
     stage.session.continue_from(cut)
     await stage.rest()
     if fails:
         await stage.fail("The context is full.")
-        assert stage.session.branch.leaf == cut
+        assert stage.session.branch.records[-1] == cut
     else:
         await stage.finish("", Stop.CANCELLED)
-        assert stage.session.branch.leaf.token_ids == cut.token_ids
+        assert stage.session.branch.records[-1].token_ids == cut.token_ids
     assert stage.stored[-1] == ("assistant", "stopped", "Be")
 
 
 async def test_an_answer_is_saved_in_a_conversation_that_was_left_and_continues_on_a_full_disk():
-    stage = ScriptedSession()
+    stage = ScriptedSession(store := Store(None))
     await stage.ask("Why?")
     await stage.decode("Be")
-    left = stage.session.branch.conversation
     stage.session.open(None)
     await stage.finish("Be", Stop.CANCELLED)
     assert stage.roles == ""
-    assert stage.store.path(left)[-1].content == "Be"
-    assert stage.store.path(left)[-1].state == "stopped"
-    stage.session.open(left)
+    assert (store.path(1)[-1].content, store.path(1)[-1].state) == ("Be", "stopped")
+    stage.session.open(1)
     fill_up(stage)
-    stage.session.continue_from(stage.session.branch.leaf)
+    stage.session.continue_from(stage.session.branch.records[-1])
     await stage.rest()
     await stage.finish("cause.")
     assert (stage.contents, len(stage.notes)) == (["Why?", "Because."], 1)
@@ -278,21 +276,20 @@ async def test_a_conversation_that_cannot_be_saved_continues_in_memory(chats, wh
     assert not stage.requests[-1].stored
     if why == "no store":
         with pytest.raises(StorageError):
-            stage.session.branch.fork(stage.session.branch.leaf)
+            stage.session.branch.fork(stage.session.branch.records[-1])
 
 
 async def test_the_next_request_is_known_before_it_is_sent_also_that_of_an_edited_question():
     stage = ScriptedSession()
     await stage.ask("Why?", "Because.")
     file = Attachment("a.txt", "text")
-    request = stage.session.requests.next("And", [file])
+    assert (request := stage.session.requests.next("And", [file]))
     assert [each.role for each in request.messages] == ["user", "assistant", "user"]
     stage.session.submit("And now?", [file])
     await stage.rest()
-    sent = stage.requests[-1].messages[-1].content
-    assert sent.startswith(request.messages[-1].content)
+    assert stage.requests[-1].messages[-1].content.startswith(request.messages[-1].content)
     assert stage.requests[-1].messages[:-1] == request.messages[:-1]
-    request = stage.session.requests.next("Or", edits=stage.session.branch.records[2])
+    assert (request := stage.session.requests.next("Or", edits=stage.session.branch.records[2]))
     assert [message.content for message in request.messages] == ["Why?", "Because.", "Or"]
 
 

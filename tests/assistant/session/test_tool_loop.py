@@ -186,7 +186,7 @@ async def test_rounds_are_bounded_and_the_user_lets_them_go_on():
     await stage.decide("always")
     assert len(stage.requests) == 2
     assert "asked for tools 2 times. Press n on the last result" in "".join(stage.notes)
-    stage.session.continue_from(stage.session.branch.leaf)
+    stage.session.continue_from(stage.session.branch.records[-1])
     await stage.answer([replace(READ, arguments="{}")])
     await stage.answer("Blue.")
     assert stage.roles == "uatatata"

@@ -134,7 +134,7 @@ async def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_ques
     typist.unsent.change(typist.path.records[0])
     typist.prompt.text = "changed"
     typist.unsent.save()
-    assert typist.unsent.replaced == typist.path.records[0]
+    assert typist.path.records == (typist.unsent.replaced,)
     typist.prompt.text = " typed since"
     typist.unsent.submit(Unsent("changed"))
     assert [record.content for record in typist.path.records] == ["changed"]

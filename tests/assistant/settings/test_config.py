@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import tomllib
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -47,7 +48,7 @@ def test_the_sampler_accepts_every_value_that_the_table_allows(name):
     for value in (1e-9 if allowed.excludes_low else allowed.low, allowed.high, key.default):
         checked = key.check(value)
         assert checked is not None
-        Sampling(**{name: checked})
+        assert Layers(config_of(f"{name} = {checked}")).settings().sampling
 
 
 def test_every_theme_offered_is_textuals():
@@ -125,8 +126,7 @@ def test_template_sets_nothing_and_names_every_key():
 
 
 def test_template_with_every_key_uncommented_says_the_defaults():
-    lines = template().splitlines()
-    live = [line[2:] for line in lines if line[2:].split(" = ")[0] in KEYS]
+    live = [line[2:] for line in template().splitlines() if line[2:].split(" = ")[0] in KEYS]
     top = "\n".join(live[: len(KEYS)])
     assert config_of(top).values == {name: key.default for name, key in KEYS.items()}
 
@@ -140,7 +140,7 @@ def test_values_are_shown_as_they_are_typed():
 def test_config_is_where_people_of_the_terminal_look_for_it(platform, monkeypatch, tmp_path):
     monkeypatch.delenv("SPECCHAT_HOME", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(places.sys, "platform", platform)
+    monkeypatch.setattr(sys, "platform", platform)
     assert places.config_dir() == tmp_path / "config" / "specchat"
     monkeypatch.setenv("SPECCHAT_HOME", str(tmp_path / "home"))
     assert places.config_dir() == tmp_path / "home"
@@ -148,7 +148,7 @@ def test_config_is_where_people_of_the_terminal_look_for_it(platform, monkeypatc
 
 def test_config_on_a_mac_stays_in_application_support_where_there_is_one(monkeypatch, tmp_path):
     monkeypatch.delenv("SPECCHAT_HOME", raising=False)
-    monkeypatch.setattr(places.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     support = tmp_path / "Application Support"
     monkeypatch.setattr(places, "user_config_path", lambda *names, **options: support)
     assert places.config_dir() != support

@@ -74,7 +74,8 @@ def test_conversations_are_removed_by_one_rewrite_while_another_can_still_be_und
     store, path, monkeypatch
 ):
     """Each takes ten seconds for 500 MB."""
-    gone, rewritten, vacuum = [talk(store, SECRET)[0] for _ in range(3)], [], purging._vacuum
+    gone = [talk(store, SECRET)[0] for _ in range(3)]
+    rewritten, vacuum = list[object](), purging._vacuum
     kept, deleted = (talk(store, text)[0] for text in ("stays", "two"))
     monkeypatch.setattr(purging, "_vacuum", lambda base: rewritten.append(vacuum(base)))
     store.delete(deleted)

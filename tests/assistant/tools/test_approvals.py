@@ -79,7 +79,7 @@ def test_windows_that_allow_tools_at_once_lose_no_approval_and_bring_no_revoked_
     commands = [[sys.executable, "-c", ALLOWING, str(path), name] for name in "ab"]
     windows = [subprocess.Popen(each, cwd=ROOT, stdout=subprocess.PIPE) for each in commands]
     for window in windows:
-        assert window.stdout.readline() == b"0\n"
+        assert (window.stdout and window.stdout.readline()) == b"0\n"
     approvals.revoke(TOOL)  # while both are writing
     assert [len(window.communicate()[0].split()) for window in windows] == [59, 59]
     names = {f"srv__{name}{number}" for name in "ab" for number in range(60)}

@@ -3,14 +3,13 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from assistant.tools import files
+from assistant.tools import files, folders
 from assistant.tools.files import FILE_BYTES
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import RESULT_CHARACTERS, ToolResult, ToolSettings
@@ -60,10 +59,10 @@ async def test_half_a_character_in_a_path_or_a_name_is_no_error(tmp_path):
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("hello")
     own = files.Files([tmp_path])
     read, list_, _ = await own.list_tools()
-    wrong = await own.call(read, {"path": "\ud800"})
+    assert (wrong := await own.call(read, {"path": "\ud800"}))
     assert (wrong.state, "not valid Unicode" in wrong.text) == ("failed", True)
-    assert (await own.call(list_, {})).text == "caf\ufffd.txt (5 bytes)"
-    assert (await own.call(read, {"path": os.fsdecode(b"caf\xe9.txt")})).text == "hello"
+    assert await own.call(list_, {}) == ToolResult("caf\ufffd.txt (5 bytes)")
+    assert await own.call(read, {"path": os.fsdecode(b"caf\xe9.txt")}) == ToolResult("hello")
 
 
 async def test_a_file_is_read_whole_or_in_part(folder):
@@ -162,11 +161,10 @@ async def test_arguments_that_do_not_fit_are_a_failure(folder, arguments):
 
 async def test_a_list_names_a_file_that_vanishes_meanwhile(folder, monkeypatch):
     def gone(found: int) -> list[os.DirEntry[str]]:
-        here = entries(found)
+        here = folders.entries(found)
         (folder / "a.py").unlink()
         return here
 
-    entries: Callable[[int], list[os.DirEntry[str]]] = files.entries
     monkeypatch.setattr(files, "entries", gone)
     listed = (await use(folder, "list")).text
     assert "a.py [gone]" in listed

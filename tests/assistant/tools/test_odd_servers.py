@@ -57,7 +57,7 @@ async def test_a_server_lists_its_tools_once_a_round_and_once_a_call(tmp_path):
     """A tool that was allowed as it described itself is not called once that has changed."""
     file = tmp_path / "lists"
     async with opened(odd("Revising", file)) as tools:
-        before = await again(tools)
+        assert (before := await again(tools))
         assert file.read_text() == "2"
         assert (await call(tools, allowed=before)).text == "done"
         assert file.read_text() == "3"
@@ -250,7 +250,7 @@ def test_a_server_ends_with_a_program_that_is_killed():
         [sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, stdout=subprocess.PIPE
     )
     with program:
-        assert program.stdout.readline() == b"ready\n"
+        assert (program.stdout and program.stdout.readline()) == b"ready\n"
         servers = psutil.Process(program.pid).children(recursive=True)
         assert servers
         program.kill()

@@ -1,5 +1,7 @@
 """Settings of MCP servers: unusable ones are refused before anything starts."""
 
+from functools import partial
+
 import pytest
 
 from assistant.tools.values import ServerSettings
@@ -11,7 +13,7 @@ ELSEWHERE = (
     "http://user:password@127.0.0.1/", "http://[::ffff:10.0.0.1]/", "file:///etc/passwd",
     "http://", "http://[::1", "http://127.0.0.1:99999/", "127.0.0.1",
 )  # fmt: skip
-THERE = {"url": "https://tools.lan:8443/mcp", "allow_host": "tools.lan"}
+THERE = partial(ServerSettings, url="https://tools.lan:8443/mcp", allow_host="tools.lan")
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,7 @@ THERE = {"url": "https://tools.lan:8443/mcp", "allow_host": "tools.lan"}
         ({"command": "a", "url": "http://127.0.0.1/"}, 'server "srv"'),
         ({"command": "true", "headers": (("X-Key", "a"),)}, "need a url"),
         *(
-            ({**THERE, "headers": ((name, "s3cret"),)}, "cannot have a header")
+            ({**THERE.keywords, "headers": ((name, "s3cret"),)}, "cannot have a header")
             for name in ("", "a b", "a:", "é")
         ),
     ],
@@ -53,5 +55,5 @@ def test_another_machine_needs_its_own_name_as_permission_and_this_one_none(url,
 )
 def test_a_value_that_no_header_can_have_is_refused_and_not_shown(value):
     with pytest.raises(UsageError, match=r"The header Authorization of the server") as refused:
-        ServerSettings("srv", **THERE, headers=(("Authorization", value),))
+        THERE("srv", headers=(("Authorization", value),))
     assert "s3c" not in str(refused.value)

@@ -39,8 +39,7 @@ async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_setting
     from assistant.tools.session import INHERITED, MARK
 
     monkeypatch.setenv("SECRET_TOKEN", "secret")
-    server = replace(odd("Environment"), env=(("OWN", "1"),))
-    async with opened(server) as tools:
+    async with opened(replace(odd("Environment"), env=(("OWN", "1"),))) as tools:
         names = set((await call(tools)).text.split())
     assert "OWN" in names
     usual = {*INHERITED, MARK, *DEFAULT_INHERITED_ENV_VARS}
@@ -50,12 +49,12 @@ async def test_a_server_gets_no_variables_but_the_usual_and_those_of_its_setting
 def test_an_approval_is_for_a_command_and_all_that_its_server_says():
     from mcp_types import Tool, ToolAnnotations
 
-    says, run = {"name": "go", "input_schema": {}}, ServerSettings("srv", "run")
+    tool, run = Tool(name="go", input_schema={}), ServerSettings("srv", "run")
     notes = {"annotations": ToolAnnotations(read_only_hint=True)}
     changes = notes, {"title": "b"}, {"description": "b"}, {"input_schema": {"b": 1}}
     servers = replace(run, command="b"), replace(run, args=("b",)), replace(run, cwd="/")
-    pairs = [(server, Tool(**says)) for server in (run, *servers, run)]
-    pairs += [(run, Tool(**says | change)) for change in changes]
+    pairs = [(server, tool) for server in (run, *servers, run)]
+    pairs += [(run, tool.model_copy(update=change)) for change in changes]
     tools = [tool for server, listed in pairs for tool in usable_tools(server, [listed])[0]]
     assert len({tool.fingerprint for tool in tools}) == len(tools) - 1 == 8  # one is there twice
 
@@ -162,8 +161,7 @@ async def test_a_secret_that_a_server_repeats_is_hidden_and_one_that_dies_is_rep
         tools = ToolSet(ToolSettings(servers=(server,)))
         await tools.refresh()
         go = tools.offered["web__go"]
-        refused = await call(tools, allowed=go)
-        assert refused.text == "The server refused: You sent [secret]"
+        assert (await call(tools, allowed=go)).text == "The server refused: You sent [secret]"
         assert "sesame" not in f"{report(tools)}"
     assert "does not run. Nothing usable answers" in (await call(tools, allowed=go)).text
     await tools.close()

@@ -32,10 +32,10 @@ def pulling(reference=NO_MIRROR, note="from the hub", prepare="", stop_at=1 << 6
     )
 
 
-def killed_at(stop_at, *arguments):
+def killed_at(stop_at, reference=NO_MIRROR, note="from the hub", prepare=""):
     """Pull in another process, and kill it when so many bytes are there."""
-    process = pulling(*arguments, stop_at=stop_at)
-    process.stdout.readline()
+    process = pulling(reference, note, prepare, stop_at)
+    assert (process.stdout and process.stdout.readline()) == b"there\n"
     process.send_signal(signal.SIGKILL)
     process.communicate()
 
@@ -48,9 +48,9 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 """
 
 
-def full_disk_at(size, *arguments, prepare=""):
+def full_disk_at(size, reference=NO_MIRROR, note="from the hub", prepare=""):
     """Pull in another process to a disk on which no file may be larger."""
-    process = pulling(*arguments, prepare=FULL.format(size=size) + prepare)
+    process = pulling(reference, note, FULL.format(size=size) + prepare)
     assert b"StorageError: The disk" in process.communicate(timeout=WAIT_S)[1]
 
 

@@ -10,6 +10,7 @@ from models.files import checksum
 from models.files.checksum import check, verified_path
 from models.files.locate import identify
 from models.files.places import cache_dir
+from models.progress import Progress
 from tests.models.files.conftest import enter, toy
 from tests.models.files.interrupting import stopping
 from tests.models.files.stores import file, hub_file
@@ -38,7 +39,7 @@ def counted(monkeypatch):
 
 
 def test_a_whole_file_is_read_until_somebody_asks_to_stop(tmp_path, data):
-    path, seen = tmp_path / "file", []
+    path, seen = tmp_path / "file", list[Progress]()
     path.write_bytes(data)
     assert checksum.sha256(path, seen.append) == hashlib.sha256(data).hexdigest()
     assert (seen[-1].done, seen[-1].total) == (len(data), len(data))

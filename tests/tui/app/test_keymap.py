@@ -1,6 +1,7 @@
 """The keys of all screens, and the page that lists them."""
 
 import pytest
+from textual.binding import BindingsMap
 from textual.widgets import Static
 
 from tests.tui.app.bindings import all_bindings
@@ -20,7 +21,7 @@ def test_bindings_of_all_screens_are_found_by_their_names(bindings):
 
 
 def test_no_key_of_the_app_is_taken_by_the_prompt_that_has_the_focus(bindings):
-    own = {key for bound in Editor.BINDINGS for key in bound.key.split(",")}
+    own = {*BindingsMap(Editor.BINDINGS).key_to_bindings}
     own -= {"ctrl+z"}  # goes on to the chat when nothing is undone
     for name, bound in bindings.items():
         if name.split(".")[0] in ("app", "chat") and not bound.priority:

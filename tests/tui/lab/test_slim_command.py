@@ -43,9 +43,10 @@ def test_a_slim_draft_drafts_for_its_target_from_then_on(here):
     assert result.stdout.startswith(f"Made {made}: ")
     target = identify(str(here / "target.gguf"))
     draft, reason = best_draft(target, discover())
+    assert draft is not None
     assert draft.path == made
     assert "was made to guess for target.gguf" in reason
-    assert own_draft(target).path == made
+    assert ((own := own_draft(target)) and own.path) == made
     setup, problem = Settings(target=str(target.path)).setup()
     assert (setup.draft, problem) == (made, None)
     assert "500 tokens in common" in Pairing(target).judge(draft).reason
@@ -58,7 +59,7 @@ def test_a_slim_draft_for_one_target_is_not_preferred_for_another(here):
     other = identify(str(here / "other.gguf"))
     assert own_draft(other) is None
     draft, _ = best_draft(other, discover())
-    assert draft.name == "draft.gguf"
+    assert (draft and draft.name) == "draft.gguf"
 
 
 def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, tmp_path):
@@ -69,7 +70,7 @@ def test_file_from_elsewhere_that_claims_to_be_made_here_is_not_preferred(here, 
     elsewhere.mkdir()
     made.rename(elsewhere / made.name)
     draft, _ = best_draft(target, discover([elsewhere]))
-    assert draft.name == "draft.gguf"
+    assert (draft and draft.name) == "draft.gguf"
     assert own_draft(target) is None
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 import pytest
@@ -61,10 +61,17 @@ def invoke(command: click.Command, *arguments: object, **options: Any) -> Result
     return result
 
 
+class Started(subprocess.Popen[str]):
+    """A program whose output goes to pipes."""
+
+    stdout: IO[str]
+    stderr: IO[str]
+
+
 @contextmanager
-def started(*arguments: object, first: str = "", **options) -> Iterator["subprocess.Popen[str]"]:
+def started(*arguments: object, first: str = "", **options) -> Iterator[Started]:
     """Start the program, in a process that runs some code `first`; it ends with its test."""
-    with subprocess.Popen(
+    with Started(
         [sys.executable, "-c", first + MAIN, *map(str, arguments)],
         stdin=options.pop("stdin", subprocess.DEVNULL),
         stdout=options.pop("stdout", subprocess.PIPE),
@@ -90,7 +97,6 @@ def run_apart(*arguments: object, **options) -> tuple[int, str, str]:
 def run_until(text: str, *arguments: object, **options) -> tuple[int, str, str]:
     """Run the program until a line of its errors has a text, and press Ctrl-C then."""
     with started(*arguments, **options) as process:
-        assert process.stderr
         while text not in (line := process.stderr.readline()):
             assert line, "it has ended"
         process.send_signal(signal.SIGINT)
@@ -145,8 +151,7 @@ class SerialisingEngine(InProcessEngine):
         super().__init__(laboratories()[1] if protocol is LAB else HANDLERS)
 
     def do(self, job: AnyJob) -> EventStream:
-        crossed = self._commands.decode(self._commands.encode(Envelope(0, job)))
-        return super().do(crossed.content)
+        return super().do(self._commands.decode(self._commands.encode(Envelope(0, job))).content)
 
     def replace_event(self, event: object, last: bool) -> Any:
         return self._messages.decode(self._messages.encode(Envelope(0, event))).content

@@ -1,21 +1,19 @@
 """`specchat serve` as a process, and a client of it."""
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import openai
 
-from tests.tui.shell.program import started
+from tests.tui.shell.program import Started, started
 
 FEW = ("--threads", "1", "--ctx", "512", "--port", "0", "--mode", "ars")
 
 
 @contextmanager
-def serving(*arguments: object, **options) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def serving(*arguments: object, **options) -> Iterator[tuple[Started, str]]:
     with started("serve", *FEW, *arguments, **options) as process:
-        assert process.stdout
         yield process, process.stdout.readline().strip()
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from itertools import repeat
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 from click.testing import CliRunner
@@ -37,8 +37,7 @@ def ask(tmp_path, monkeypatch):
     def asked(*options):
         return CliRunner().invoke(command, [*known, *options, "Where are zeppelins moored?"])
 
-    asked.requests = script.requests
-    return asked
+    return Mock(side_effect=asked, requests=script.requests)
 
 
 def test_an_answer_names_its_sources_after_it(ask) -> None:

@@ -7,6 +7,7 @@ import signal
 import sys
 from contextlib import closing
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -54,8 +55,7 @@ def asked(tmp_path, monkeypatch):
         assert done.exit_code == code, done.output
         return done
 
-    ask.requests = script.requests
-    return ask
+    return Mock(side_effect=ask, requests=script.requests)
 
 
 def test_the_result_of_a_call_is_shown_reported_and_saved(asked, tmp_path):
@@ -70,8 +70,7 @@ def test_the_result_of_a_call_is_shown_reported_and_saved(asked, tmp_path):
     assert [result.call_id for result in results] == ["call_1", "call_2"]
     assert "blue zeppelin" in results[0].content
     assert results[1].content == "There is no tool files__wipe."
-    report = json.loads(done.stdout)
-    (before,) = report["before"]
+    (before,) = json.loads(done.stdout)["before"]
     read, odd = before["calls"]
     assert "blue zeppelin" in read["result"]
     assert (read["state"], odd["state"]) == ("complete", "failed")

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
+from assistant.edit import kept_versions
 from assistant.edit.part import Part
 from assistant.events import Stop
 from models.errors import StorageError
@@ -60,14 +61,13 @@ def edit(tmp_path, monkeypatch):
         script.requests.clear()
         pressed = iter(keys)
         monkeypatch.setattr(click, "getchar", getchar or (lambda: ended(next(pressed))))
-        monkeypatch.setattr(module.tempfile, "tempdir", str(tmp_path))
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
         monkeypatch.setattr(edit_command, "can_ask", lambda: bool(keys or getchar))
         done = CliRunner().invoke(edit_command.edit, [*known, *arguments], input=stdin)
         assert done.exit_code == code, done.output
         return done
 
-    run.requests = script.requests
-    return run
+    return Mock(side_effect=run, requests=script.requests)
 
 
 def test_an_allowed_edit_is_written_and_can_be_undone(edit):
@@ -318,8 +318,7 @@ def test_parts_that_overlap_are_refused(edit, other):
 
 def test_parts_of_a_file_make_one_patch_and_go_back_together(edit):
     named = ("file.txt:3", "file.txt:10", "spell them")
-    check = "grep -q two file.txt; false"
-    edit(*named, "--yes", "--check", check, answers=["nine", "two"], code=1)
+    edit(*named, "--yes", "--check", "grep -q two file.txt; false", answers=["nine", "two"], code=1)
     assert Path("file.txt").read_text() == OLD
     done = edit(*named, "--diff", answers=["nine", "two\n2"])
     assert done.stdout.count("+++ b/file.txt") == 1
@@ -431,8 +430,7 @@ def test_the_name_of_a_file_commands_no_terminal(edit):
 
 
 def test_an_edit_that_changes_nothing_says_so(edit):
-    done = edit("file.txt", "nothing", "--yes", answers=[OLD])
-    assert "file.txt stays as it is" in done.stderr
+    assert "file.txt stays as it is" in edit("file.txt", "nothing", "--yes", answers=[OLD]).stderr
     assert not Path("../home/edits").exists()
 
 
@@ -450,8 +448,8 @@ def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edi
 
 def test_a_new_version_that_no_place_takes_is_lost_with_the_reason(edit, monkeypatch):
     full, refused = FileNotFoundError(2, "no room"), StorageError("Refused.")
-    monkeypatch.setattr(module.tempfile, "mkdtemp", Mock(side_effect=full))
-    monkeypatch.setattr(module.kept_versions, "write", Mock(side_effect=refused))
+    monkeypatch.setattr("tempfile.mkdtemp", Mock(side_effect=full))
+    monkeypatch.setattr(kept_versions, "write", Mock(side_effect=refused))
     (message,) = edit("file.txt", "spell 9", "--yes", code=1).exception.args
     assert message == "Refused. The new version cannot be kept elsewhere either (no room)."
 
@@ -462,8 +460,7 @@ def test_a_file_that_does_not_fit_is_refused_with_what_helps(edit):
     assert "file.txt:10-40" in str(done.exception)
     assert not edit.requests
     done = edit("file.txt:500-502", "spell", "--yes", answers=["few"])
-    shown = edit.requests[0].messages[-2].content
-    assert 10 < shown.count("many words here") < 1000
+    assert 10 < edit.requests[0].messages[-2].content.count("many words here") < 1000
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def test_typed_and_piped_text_survives_a_locale_of_ascii(target, tmp_path):
 
 def test_as_much_as_can_be_sent_is_read_and_of_an_endless_pipe_no_more(monkeypatch):
     for command in (["head", "-c", str(LIMIT), "/dev/zero"], ["cat", "/dev/zero"]):
-        writer = subprocess.Popen(command, stdout=subprocess.PIPE)
-        with monkeypatch.context() as patch, open(writer.stdout.fileno(), closefd=False) as given:
-            patch.setattr(sys, "stdin", given)
+        writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", writer.stdout)
             if command[0] == "head":
                 assert len(standard_output.read_piped()) == LIMIT
             else:

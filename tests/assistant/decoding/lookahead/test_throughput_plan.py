@@ -38,8 +38,7 @@ def test_a_dear_width_is_passed_for_a_cheaper_one_after_it():
 
 
 def test_the_offer_with_more_expected_tokens_per_second_is_taken():
-    good = weighing(FLAT, acceptance={"model": 0.2})
-    assert isinstance(good.next([run(8), Rows("model")]), Run)
+    assert isinstance(weighing(FLAT, acceptance={"model": 0.2}).next([run(8), Rows("model")]), Run)
     poor = weighing(FLAT, acceptance={"suffix": 0.1, "model": 0.95})
     assert poor.next([run(8), Rows("model")]) == Rows("model")
 
@@ -111,9 +110,8 @@ def settled(machine) -> Costs:
 def test_a_round_stakes_no_more_than_its_limit():
     sure = Known(suffix=0.99, model=0.8)
     plan = ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.21)
-    assert len(plan.next([run(31)]).tokens) == 7  # verify width 8 takes 0.2 longer than 1
-    tight = ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.05)
-    assert tight.next([Rows("model")]) is None
+    assert plan.next([run(31)]) == run(31).first(7)  # verify width 8 takes 0.2 longer than 1
+    assert ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.05).next([Rows("model")]) is None
     enough = ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.21)
     assert enough.next([Rows("model")]) == Rows("model")
 

@@ -13,7 +13,7 @@ from assistant.decoding.lookahead.plans import FixedPlan
 from assistant.decoding.loops import autoregressive, speculative_round
 from assistant.decoding.row import Row, one_hot
 from assistant.decoding.rules import coupled
-from assistant.decoding.rules.coupled import BLOCK, CoupledRule
+from assistant.decoding.rules.coupled import BLOCK, CoupledRule, Noise
 from assistant.decoding.sources.draft import Cascade, Draft, Rows
 from assistant.decoding.sources.model import ModelSource, VocabularyMapping
 from assistant.lab.bench.trial_runner import RandomSource
@@ -95,7 +95,7 @@ def test_sps_emits_what_ars_emits_even_if_the_plan_sees_the_drawn_token(drafter)
 def test_the_coupled_draw_of_an_equal_draft_is_always_accepted():
     """Both draw with the same noise at the same position."""
     for seed in range(3):
-        tokens, target, drafter = [], Toy(5, 1), modelled(Toy(5, 1), 5)
+        tokens, target, drafter = list[int](), Toy(5, 1), modelled(Toy(5, 1), 5)
         for _ in range(6):
             plan, rule = FixedPlan(3), CoupledRule(seed)
             round_, _ = speculative_round(target, drafter, tokens, plan, keep_all, rule)
@@ -132,8 +132,7 @@ def test_draws_along_the_seeds_have_the_law_of_the_row():
 
 
 def test_the_block_size_changes_no_draw(monkeypatch):
-    rng = np.random.default_rng(4)
-    row = Row(np.arange(0, 300, 3), rng.random(100) ** 4)
+    row = Row(np.arange(0, 300, 3), np.random.default_rng(4).random(100) ** 4)
     rule = CoupledRule(2)
     whole = [rule.draw(row, position) for position in range(50)]
     monkeypatch.setattr(coupled, "BLOCK", 7)
@@ -145,7 +144,7 @@ def test_a_coupled_draw_needs_no_normalised_row():
     assert all(rule.draw(ROW, i) == rule.draw(tenth, i) for i in range(300))
 
 
-class Silence:
+class Silence(Noise):
     """Noise that is the same for every token."""
 
     def exponentials(self, position, ids):
@@ -154,6 +153,6 @@ class Silence:
 
 def test_the_lowest_id_wins_among_equals():
     rule = CoupledRule(0)
-    rule._noise = Silence()
+    rule._noise = Silence(0)
     assert rule.draw(Row(np.array([2, 5, 8, 9]), np.array([0.2, 0.3, 0.3, 0.2])), 0) == 5
     assert rule.draw(Row(np.arange(3 * BLOCK), np.ones(3 * BLOCK)), 0) == 0

@@ -17,7 +17,7 @@ class Copied(Source):
     """Offers one run, and remembers what it has read."""
 
     def __init__(self, name, *run):
-        self.name, self._run, self.have_read = name, run, ()
+        self.name, self._run, self.have_read = name, run, tuple[int, ...]()
 
     def read(self, tokens):
         self.have_read = tuple(tokens)

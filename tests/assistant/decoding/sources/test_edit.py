@@ -139,12 +139,12 @@ def test_the_bucket_of_an_edit_is_the_number_of_matching_words():
     source, tokens = EditSource(3 * OLD, 0, known.piece, known.tokenize), known.tokenize(3 * OLD)
     for read in range(1, 150):
         source.read(tokens[:read])
-        run = source.offer(tokens[:read], 9)
-        assert run.buckets == tuple(sorted(run.buckets))
-        assert run.buckets[0] <= sum(read >= edge for edge in EDGES)
-    assert run.buckets[0] == len(EDGES)
-    source.read([*tokens[:150], *known.tokenize(" new")])
-    assert source.offer([*tokens[:150], *known.tokenize(" new")], 1).buckets == (0,)
+        assert (run := source.offer(tokens[:read], 9))
+        assert (buckets := run.buckets) == tuple(sorted(run.buckets))
+        assert buckets[0] <= sum(read >= edge for edge in EDGES)
+    assert buckets[0] == len(EDGES)
+    source.read(new := [*tokens[:150], *known.tokenize(" new")])
+    assert ((run := source.offer(new, 1)) and run.buckets) == (0,)
 
 
 TEXTS = st.text("ab \n(=é", max_size=40)
@@ -170,12 +170,12 @@ def test_nothing_is_offered_inside_a_character_of_several_tokens():
     source.read([0, 1])
     assert source.offer([0, 1], 4) is None
     source.read([0, 1, 2])
-    assert known.text(source.offer([0, 1, 2], 4).tokens) == " = 1\n"
+    assert (run := source.offer([0, 1, 2], 4))
+    assert known.text(run.tokens) == " = 1\n"
 
 
 def test_a_vocabulary_that_begins_each_text_with_a_blank_spells_what_follows_without_it():
     known = Tokens()
-    source = EditSource(OLD, 0, known.piece, lambda text: known.tokenize(f" {text}"))
-    run = source.offer([], 3)
+    run = EditSource(OLD, 0, known.piece, lambda text: known.tokenize(f" {text}")).offer([], 3)
     assert run
     assert known.text(run.tokens) == "def best("

@@ -1,5 +1,7 @@
 """`TailSource`: after a rejection it proposes the rest of the rejected draft again."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from assistant.decoding.lookahead.plans import FixedPlan
@@ -73,9 +75,8 @@ def test_buckets_grow_with_every_token_of_the_tail_that_came_true():
 def test_a_cascade_hands_its_proposals_to_the_tail():
     text = [1, 2, 3, 4, 5, 6, 7, 1, 2]
     cascade = Cascade(SuffixSource(), TailSource())
-    first = cascade.propose(text, FixedPlan(4), None, None)
-    assert first.tokens == (3, 4, 5, 6)
-    second = cascade.propose([*text, 3, 9], FixedPlan(4), None, None)
+    assert cascade.propose(text, FixedPlan(4), Mock(), Mock()).tokens == (3, 4, 5, 6)
+    second = cascade.propose([*text, 3, 9], FixedPlan(4), Mock(), Mock())
     assert [(each.token, each.source) for each in second.proposals] == [
         (5, "tail"),
         (6, "tail"),

@@ -24,7 +24,7 @@ LARGEST = 2**31 - 1  # token ids are stored as signed 32-bit numbers
 
 def counted(answers):
     """Return how often each token followed each context."""
-    result = defaultdict(Counter)
+    result = defaultdict[tuple[int, ...], Counter[int]](Counter)
     for answer in answers:
         for length in LENGTHS:
             for end in range(length, len(answer)):
@@ -42,10 +42,10 @@ def test_tables_hold_what_followed_most_often(answers):
     often = {context for context, counts in expected.items() if max(counts.values()) >= MIN_TIMES}
     assert len(tables) == len(often)
     for context in often:
-        found = tables._find(context)
-        times = max(expected[context].values())
-        assert expected[context][found.token] == found.times == times
-        assert found.percent == 100 * times // expected[context].total()
+        counts = expected[context]
+        assert (found := tables._find(context))
+        assert counts[found.token] == found.times == max(counts.values())
+        assert found.percent == 100 * found.times // counts.total()
 
 
 @settings(max_examples=100)
@@ -57,15 +57,13 @@ def test_the_longest_context_that_is_known_decides(answers, context):
 
 
 def test_when_there_is_too_much_the_rarest_goes():
-    answers = [[1, 2, 3]] * 9 + [[4, 5, 6]] * 3
-    tables = Tables(build_tables(answers, limit=1))
+    tables = Tables(build_tables([[1, 2, 3]] * 9 + [[4, 5, 6]] * 3, limit=1))
     assert len(tables) == 1
     assert tables.find([1, 2]) == (3, 9, 100)
 
 
 def test_counts_that_do_not_fit_stay_at_the_largest():
-    tables = Tables(build_tables([[1] * 70_000 + [2]]))
-    assert tables.find([1, 1]) == (1, 0xFFFF, 99)
+    assert Tables(build_tables([[1] * 70_000 + [2]])).find([1, 1]) == (1, 0xFFFF, 99)
 
 
 def test_a_file_that_is_not_whole_or_something_else_holds_nothing(tmp_path):
@@ -135,5 +133,4 @@ def test_evidence_tells_how_often_and_how_surely():
         bucket_of(Continuation(0, n, percent)) for percent in (80, 95) for n in (2, 4, 8, 99)
     ]
     assert classes == list(range(8))
-    run = source(*[[1, 2, 3, 4]] * 5).offer([1, 2], 9)
-    assert run.buckets == (5, 5)
+    assert source(*[[1, 2, 3, 4]] * 5).offer([1, 2], 9).buckets == (5, 5)

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from assistant.decoding.sources.draft import Rows
 from assistant.decoding.warp import warp
 from assistant.lab.bench.trial_runner import RandomSource, baselines
 from assistant.request import Sampling
@@ -63,7 +64,7 @@ def test_evidence_is_how_much_was_counted():
 def test_a_guess_may_be_anything():
     source = RandomSource(5)
     source.read(TEXT)
-    assert source.offer(TEXT, 1).source == "random"
+    assert source.offer(TEXT, 1) == Rows("random")
     found, _ = source.row(TEXT, partial(warp, sampling=Sampling()))
     assert found.ids.tolist() == [0, 1, 2, 3, 4]
     assert (found.probs == np.full(5, 0.2)).all()

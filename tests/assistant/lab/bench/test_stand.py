@@ -111,7 +111,8 @@ def test_a_system_with_another_engine_answers_in_a_process_of_its_own_trial_afte
     with running(protocol=LAB) as (engine, received):
         for _ in range(2):
             engine.submit(Lockstep((ours, other)))
-            here, there = received.until(Compared).outcomes
+            outcomes = received.until(Compared).outcomes
+            here, there = (each for each in outcomes if isinstance(each, Measured))
             assert (here.stats.engine, there.stats.engine) == ("llama", "ik")
             assert there.text == here.text
             assert len(there.pace) == there.stats.rounds < here.stats.rounds

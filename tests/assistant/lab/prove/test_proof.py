@@ -52,12 +52,11 @@ def pair(open_model, tiny_target, tiny_draft):
 
 
 def pair_of(target, draft, sampling=HOT):
-    assistant = assistant_with(target, draft, SuffixSource(), TailSource())
-    return ProvedPair(assistant, sampling, 3, 5)
+    return ProvedPair(assistant_with(target, draft, SuffixSource(), TailSource()), sampling, 3, 5)
 
 
 def proved(job):
-    events = []
+    events = list[object]()
     return proof.prove(job, Control(), events.append), events
 
 
@@ -216,7 +215,7 @@ def test_a_parting_is_explained_by_noise_alone(pair, noise, note):
     ars.rows[place] = ars.rows[place] + 0.3
     check = replay.compare_texts(pair, way, "a task", ars, text, noise)
     assert (check.holds, check.note) == (not note, note)
-    assert (check.figures["parting"], check.figures["off"]) == (5, pytest.approx(0.3, rel=1e-3))
+    assert [check.figures[key] for key in ("parting", "off")] == pytest.approx([5, 0.3], rel=1e-3)
 
 
 @pytest.mark.parametrize("has_one_more", [True, False])  # or another first one
