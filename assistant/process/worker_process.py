@@ -145,10 +145,7 @@ class WorkerProcess:
         self._process.stdin.write(wire.frame(message))
 
     async def _next(self) -> Envelope:
-        """Wait for the worker's next message, and ask for a sign of life if that takes long.
-
-        `WorkerDied` says that it has ended, or was ended because it hung.
-        """
+        """Return the worker's next message; WorkerDied if it has ended, or was ended as it hung."""
         waits = 0
         while True:
             with suppress(TimeoutError):

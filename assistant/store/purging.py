@@ -31,12 +31,9 @@ _REMOVE = (
 def purge(
     database: Database,
     ids: Collection[int | None] = (None,),
-    announce: Callable[[str], object] = str,
+    announce: Callable[[str], object] = str,  # gets a sentence before what takes a while
 ) -> None:
-    """Remove conversations or, without their ids, all deleted ones and all hidden messages.
-
-    `announce` gets a sentence before what takes a while.
-    """
+    """Remove conversations or, without their ids, all deleted ones and all hidden messages."""
     query = f"SELECT EXISTS ({_TEXTS}) OR EXISTS ({_DELETED})"
     if not database.read(lambda sql: any(sql.execute(query, (id_,)).fetchone()[0] for id_ in ids)):
         return

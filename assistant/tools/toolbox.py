@@ -58,10 +58,7 @@ class Approvals:
             self._update(tool.tool.name, [_Approved(tool.tool.name, tool.fingerprint)])
 
     def revoke(self, tool: OfferedTool) -> None:
-        """Revoke all approvals of a tool: in each conversation, and with any fingerprint.
-
-        A `StorageError` says that the file cannot be written.
-        """
+        """Revoke all approvals of a tool, whatever its fingerprint; StorageError if that fails."""
         name = tool.tool.name
         self._temporary = {entry for entry in self._temporary if entry[1].tool.name != name}
         self._update(name, [])

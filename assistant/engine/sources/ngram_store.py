@@ -24,10 +24,7 @@ def folder() -> Path:
 
 
 def clear() -> None:
-    """Remove all tables, because answers were deleted for good, or the source was turned off.
-
-    A `StorageError` names one that cannot be removed.
-    """
+    """Remove all tables; a `StorageError` names one that cannot be removed."""
     try:
         for path in folder().iterdir():
             path.unlink(missing_ok=True)
