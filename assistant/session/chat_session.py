@@ -19,7 +19,7 @@ from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
-from models.errors import StorageError, UsageError
+from models.errors import StorageError, UsageError, raising
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
@@ -189,7 +189,8 @@ class ChatSession:
         store = self.branch.store
         try:
             if not self._settings().learn:
-                await to_thread(ngram_store.clear)
+                with raising(StorageError, "What was learnt from answers cannot be removed"):
+                    await to_thread(ngram_store.clear)
             elif store is not None and store.saves:
                 await to_thread(ngram_store.refresh, model, store.answer_tokens(model))
         except StorageError as error:

@@ -40,8 +40,8 @@ def purge(
     if database.path:  # copies first: with the rows gone, nothing would retry
         if (size := database.path.stat().st_size) > _SLOW:
             announce(f"Removing deleted text from {size / 1e6:,.0f} MB of chats ...")
-        ngram_store.clear()
         try:
+            ngram_store.clear()
             snapshots.discard(snapshots.folder())
             files.discard_backup(database.path)
         except OSError as error:
