@@ -146,10 +146,8 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
 
 
 def test_rejected_proposals_before_the_end_are_ghosts_of_which_the_first_was_tested():
-    begun = answer()
-    first, second = begun.add(
-        Round(sps(1, 2).tokens, rejections(8, END)), Forecast(Reason.CHOSEN)
-    ).rejected
+    round_ = Round(sps(1, 2).tokens, rejections(8, END))
+    first, second = answer().add(round_, Forecast(Reason.CHOSEN)).rejected
     assert (first.id, first.text, first.position, first.uniform) == (8, "i", 1, 0.9)
     assert (first.target_prob, first.draft_prob, acceptance_prob(first)) == (0.5, 0.5, 1)
     assert (second.id, second.text, second.position) == (END, f"<{END}>", 2)
