@@ -12,7 +12,6 @@ from assistant.engine.profile import Evaluation, Profile
 from assistant.lab.engine_trial import compare
 from assistant.lab.protocol import Measuring, Meter, Tune, Tuned
 from assistant.request import EngineArgs
-from models.engines import ENGINES, EngineName
 from models.errors import StorageError, raising
 from models.native import loaded
 from models.native.model import MAX_ROWS
@@ -62,10 +61,6 @@ def _choose_engine(
     setup: EngineArgs, cancel: CancelFlag, emit: Callable[[Measuring], None]
 ) -> EngineChoice:
     """Return the engine to tune for: the faster one, where nothing else decides."""
-
-    def report(engine: EngineName) -> None:
-        emit(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))
-
     if setup.cache is None or required_engine(setup) or loaded.in_use():
         return choose_engine(setup)
-    return compare(setup, setup.cache, cancel, report)
+    return compare(setup, setup.cache, cancel, emit)
