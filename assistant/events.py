@@ -81,11 +81,6 @@ class Token:
     part: Part = "answer"
     logprobs: tuple[TokenLogprob, ...] = ()  # of the token, then of the likeliest, if wanted
 
-    @property
-    def acceptance_prob(self) -> float | None:
-        """The probability that the accept test accepts it; None if no uniform decided."""
-        return _acceptance(self) if self.origin is Origin.DRAFT else None
-
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
@@ -114,14 +109,14 @@ class RejectedToken:
     uniform: float | None
     threshold: float | None = None
 
-    @property
-    def acceptance_prob(self) -> float | None:
-        """The probability with which the accept test accepts it; None if no uniform decided."""
-        return _acceptance(self)
 
+def acceptance_prob(proposal: Token | RejectedToken) -> float | None:
+    """Return the probability that the accept test accepts it; None if no uniform decided.
 
-def _acceptance(proposal: Token | RejectedToken) -> float | None:
-    """Return the threshold, which is min(1, target / draft) under the token rule."""
+    It is the threshold, or min(1, target / draft) under the token rule.
+    """
+    if isinstance(proposal, Token) and proposal.origin is not Origin.DRAFT:
+        return None
     if proposal.uniform is None or proposal.threshold is not None:
         return proposal.threshold
     if proposal.target_prob is None or not proposal.draft_prob:

@@ -19,11 +19,8 @@ class TokenText:
     """Decodes tokens to text; a character comes with the last of its tokens.
 
     Everything that reads an answer uses this decoder, so that a marker ends at the same token for
-    the screen, for constraints and for budgets.
-
-    Args:
-        piece: returns the bytes of a token, none for a control token.
-        names: texts for some control tokens, which have no bytes.
+    the screen, for constraints and for budgets. `piece` returns the bytes of a token, none for a
+    control token; some of these have `names`.
     """
 
     def __init__(
@@ -101,8 +98,7 @@ class EncodedText(NamedTuple):
 def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     """Return the text of the file `name`; an incomplete character of cut data is dropped.
 
-    Raises:
-        UsageError: it is not text in an encoding that is known; UTF-16 needs a byte order mark.
+    UsageError if it is not text in an encoding that is known; UTF-16 needs a byte order mark.
     """
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
     encodings, why = [encoding], "in a known encoding; only text can be used, best UTF-8"

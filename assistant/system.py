@@ -30,16 +30,10 @@ class System:
 
 
 def parse_system(text: str, kind: str, usage: str, sources: Sequence[str] = ()) -> System:
-    """Return the system that a text names.
+    """Return the system that `[ENGINE:][TARGET:]WAY[=K]` names.
 
-    Args:
-        text: `[ENGINE:][TARGET:]WAY[=K]`; WAY is a mode, or draft sources with + between them.
-        kind: the name of the option, for errors.
-        usage: how to write one, for errors.
-        sources: those that may be named.
-
-    Raises:
-        UsageError: it is invalid; the text says why.
+    WAY is a mode, or some of the `sources` with + between them. UsageError if it is invalid; `kind`
+    is what such a text is for, and `usage` how to write one.
     """
     match = _NAME.fullmatch(text)
     way = match["way"].lower() if match else ""

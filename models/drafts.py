@@ -45,10 +45,7 @@ def find_target(reference: str | None, folders: Iterable[Path], report: Report) 
 def find_draft(
     named: str | None, target: str, folders: Iterable[Path], report: Report
 ) -> tuple[Path | None, str | None]:
-    """Return the file of the draft that is named, or else of the best one on this machine.
-
-    If there is none, the second result is the reason.
-    """
+    """Return the file of the draft that is named, else of the best one here; or None, and why."""
     if named == NO_DRAFT:
         return None, "No model guesses, as you asked."
     wanted, reason = (named, "") if named else _choose(target, folders)

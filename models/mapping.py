@@ -20,7 +20,7 @@ from models.errors import ModelError
 from models.files.disk import open_regular, write_private
 from models.gguf import FileVocabulary, read_vocabulary
 from models.gguf.header import Header
-from models.gguf.vocabulary import BYTE, NO_TEXT, mismatch
+from models.gguf.vocabulary import BYTE, NO_TEXT, UNUSED, mismatch
 
 MIN_COVERAGE = 0.7  # the share of a text's tokens that a draft must have to be useful
 SAMPLE = Path(__file__).with_name("coverage_sample.txt").read_bytes()
@@ -68,11 +68,10 @@ class Spelling:
         self.controls: dict[bytes, int] = {}
         bytes_: dict[bytes, int] = {}  # SentencePiece has a token for each byte, too
         for token in range(vocabulary.size):
-            if vocabulary.is_unused(token):
-                continue
-            tokens = self.controls if vocabulary.kind(token) in NO_TEXT else self.numbers
-            tokens = bytes_ if vocabulary.kind(token) == BYTE else tokens
-            tokens.setdefault(vocabulary.piece(token), token)
+            if (kind := vocabulary.kind(token)) != UNUSED:
+                tokens = self.controls if kind in NO_TEXT else self.numbers
+                tokens = bytes_ if kind == BYTE else tokens
+                tokens.setdefault(vocabulary.piece(token), token)
         self.numbers = bytes_ | self.numbers
         self._longest = max(map(len, self.numbers), default=0)
 

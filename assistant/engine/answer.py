@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 
 class AnswerBuilder:
-    """Collects rounds into an answer, and detects its end.
-
-    Args:
-        request: has the limit of the answer's length, and the number of alternatives to report.
-        stats_builder: collects the answer's stats.
-    """
+    """Collects rounds into an answer, and detects its end."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """A check that an engine computes wide batches of a file correctly.
 
 Engines have other kernels for many tokens than for few. Where one is wrong for a file, prompts are
-misread and long drafts are verified against wrong rows. So each file is checked once.
+misread and long drafts are verified against wrong rows. So each file is checked once. Checks raise
+what `NativeModel.logits` raises.
 """
 
 from pathlib import Path
@@ -24,10 +25,6 @@ def limit_batch(model: NativeModel, folder: Path | None) -> bool:
     """Limit a model's batches to `NARROW` tokens if wide ones give other logits.
 
     Return whether it did. The result for a file and an engine is saved in `folder`, if any.
-
-    Raises:
-        Cancelled: it was stopped.
-        ModelError: the model cannot evaluate.
     """
     records, key = Records(folder, PROFILES, bool), f"batches | {model.weights.conditions}"
     is_correct = records.get(key)
@@ -45,10 +42,6 @@ def error_of_wide_batches(model: Model, wide: int = WIDE, narrow: int = NARROW) 
 
     It is the mean distance of two rows after the same token, relative to the length of the one from
     the narrow batch: 0 where they are equal, about 1.4 where they have nothing in common.
-
-    Raises:
-        Cancelled: it was stopped.
-        ModelError: the model cannot evaluate.
     """
     if model.n_ctx < 2 * narrow:
         return 0.0

@@ -27,11 +27,7 @@ def prefill_idle(assistant: Assistant, request: Request, control: Control) -> It
 
     The draft follows, after it is loaded if that was deferred, and then costs are measured until
     they are certain. If the text is continued, the few tokens after it in the prompt are evaluated
-    in vain.
-
-    Raises:
-        Cancelled: another job waits; the evaluated tokens stay cached.
-        ModelError: a model cannot evaluate.
+    in vain. `Cancelled` says that another job waits; the evaluated tokens stay cached.
     """
     target, profile = assistant.target, assistant.profile
     if target.can_roll_back and target.rollback is None:

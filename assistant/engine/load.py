@@ -26,11 +26,8 @@ def load(
     """Load the models of a setup; `opened` closes them.
 
     With `may_defer`, a draft that was used before, or whose costs are not to be measured, is left
-    to `Assistant.load_draft`: an answer can begin without it.
-
-    Raises:
-        ModelError: the target cannot be used.
-        Cancelled: it was stopped.
+    to `Assistant.load_draft`: an answer can begin without it. A `ModelError` says why the target
+    cannot be used.
     """
 
     def report(fraction: float) -> None:

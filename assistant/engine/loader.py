@@ -83,7 +83,9 @@ class Loader:
             reading_s,
         )
 
-    def _open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
+    def open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:
+        """Open one of the models; `opened` closes it."""
+
         def report(fraction: float) -> None:
             self.emit(Loading(role, path.name, fraction))
 
@@ -100,7 +102,7 @@ class Loader:
     def _target(self, opened: ExitStack) -> NativeModel:
         setup, choice = self.setup, self.choice
         try:
-            target = self._open("target", setup.target, MAX_ROWS, opened)
+            target = self.open("target", setup.target, MAX_ROWS, opened)
         except EngineRefused as error:
             fall_back_to_llama(setup, choice, str(error))
             raise
@@ -156,7 +158,7 @@ class Loader:
             raise ModelError("No model was chosen to guess.")
         _check_rolls_back(target)
         with ExitStack() as models:
-            draft = self._open("draft", self.setup.draft, 1, models)
+            draft = self.open("draft", self.setup.draft, 1, models)
             limit_batch(draft, self.setup.cache)
             _check_rolls_back(draft)
             source = ModelSource(draft, self._mapping(target, draft), failures=(ModelError,))

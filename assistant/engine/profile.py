@@ -59,19 +59,14 @@ class Profile:
     """The profile of a target, and of a draft beside it.
 
     What measures raises `Cancelled` if it is stopped, and `ModelError` if a model cannot evaluate.
-
-    Args:
-        draft: the conditions of a draft, which may be loaded later; None: there is none.
-        folder: where it was saved, and will be; None: nowhere.
-        typical: ratios on other machines, of the target and of the draft.
     """
 
     def __init__(
         self,
         target: NativeModel,
-        draft: str | None = None,
-        folder: Path | None = None,
-        typical: tuple[dict[int, float], dict[int, float]] = ({}, {}),
+        draft: str | None = None,  # the conditions of one, loaded now or later; None: no draft
+        folder: Path | None = None,  # where it was saved, and will be; None: nowhere
+        typical: tuple[dict[int, float], dict[int, float]] = ({}, {}),  # ratios on other machines
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.target, self._draft, self._clock = target, draft, clock

@@ -51,9 +51,7 @@ def run(
 ) -> events.RaceOver:
     """Load the lanes, run them in turns, and free their memory. A lane that fails ends alone.
 
-    Raises:
-        SpecchatError: no lane can start.
-        Cancelled: it was stopped before the start.
+    A `SpecchatError` says why no lane can start; `Cancelled`, that it was stopped before.
     """
     numbers = range(len(race.lanes)) if race.part is None else race.part
     with ExitStack() as opened:

@@ -44,28 +44,19 @@ on two cores, twice as long as the loading: whatever the answer's length, little
 
 
 class Assistant:
-    """Answers requests with a target and draft sources.
-
-    Args:
-        sources: propose; without any, every answer is autoregressive.
-        controller: weighs proposals; without it, mode auto is autoregressive.
-        prompt_cache: restores saved KV caches of conversations.
-        draft_name: of the draft model, for the stats of answers.
-        engine: the name of the inference library, for the stats of answers.
-        profile: of the pair; saved after answers.
-    """
+    """Answers requests with a target and draft sources."""
 
     def __init__(
         self,
         target: Model,
         vocab: Vocab,
-        sources: Sequence[Source] = (),
-        controller: Controller | None = None,
+        sources: Sequence[Source] = (),  # without any, every answer is autoregressive
+        controller: Controller | None = None,  # without it, mode auto is autoregressive
         *,
         prompt_cache: PromptCache | None = None,
-        draft_name: str | None = None,
-        engine: str | None = None,
-        profile: Profile | None = None,
+        draft_name: str | None = None,  # for the stats of answers
+        engine: str | None = None,  # the library's name, for the same
+        profile: Profile | None = None,  # of the pair; saved after answers
     ) -> None:
         self.target, self.vocab, self.controller = target, vocab, controller
         self.sources = {source.name: source for source in sources}
@@ -201,11 +192,9 @@ class Assistant:
             yield Warned(f"{error} The answer continues without the draft model.")
 
     def load_draft(self) -> ModelSource | None:
-        """Load the draft if it was deferred, and return it.
+        """Load the draft if it was deferred, and return it; ModelError if it cannot be used.
 
-        Raises:
-            ModelError: it cannot be used.
-            Cancelled: it was stopped, and can be tried again.
+        After `Cancelled`, it can be tried again.
         """
         if self.deferred_draft is None:
             return None
@@ -218,10 +207,7 @@ class Assistant:
         """Prefill both models with the tokens that every conversation without settings begins with.
 
         The draft's prefill costs more than a short answer may lose, and its speed is measured here.
-
-        Raises:
-            Cancelled: it was stopped.
-            SpecchatError: a model cannot evaluate, or the template writes nothing.
+        A `SpecchatError` says that a model cannot evaluate, or that the template writes nothing.
         """
         either, other = (
             self.prompt(Request((Message("user", word),)), control).tokens for word in ("a", "the")

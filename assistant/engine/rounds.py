@@ -38,40 +38,25 @@ class Rounds:
 
     The user's mode and lookahead decide what a round proposes, or the controller. Without one,
     costs on this machine are unknown: mode auto decodes by ArS, and SpS proposes `FIXED_LOOKAHEAD`
-    tokens.
-
-    Args:
-        tokens: the prompt, and then the answer as well.
-        drafter: proposes. A draft model that fails is removed from it.
-        warp: how logits become rows, before a constraint and forced tokens.
-        control: mode and lookahead, which may change meanwhile.
-        controller: weighs proposals.
-        mask: of the answer's constraint; None without one.
-        forced: returns the token that must come next, if any; see `ThoughtReader.forced_token`.
-        answer_start: index of the answer's first token, by default the end of `tokens`. The first
-            token is never proposed, so that it waits for no draft.
-        is_suggestion: whether it is for an editor: its first token may be copied, less time lost.
-        is_predicted: whether the request has a prediction: then as much may be lost as in a chat.
-        limit: number of tokens from which on no round begins; by default the context's size.
-        clock: seconds, to time rounds.
+    tokens. The first token of an answer is never proposed, so that it waits for no draft.
     """
 
     def __init__(
         self,
         target: Model,
-        tokens: list[int],
-        drafter: Cascade,
+        tokens: list[int],  # the prompt, and then the answer as well
+        drafter: Cascade,  # proposes; a draft model that fails is removed from it
         rule: Rule,
-        warp: Warp,
-        control: Control,
-        controller: Controller | None = None,
+        warp: Warp,  # how logits become rows, before a constraint and forced tokens
+        control: Control,  # mode and lookahead, which may change meanwhile
+        controller: Controller | None = None,  # weighs proposals
         *,
-        mask: Mask | None = None,
-        forced: Forced | None = None,
-        answer_start: int | None = None,
-        is_suggestion: bool = False,
-        is_predicted: bool = False,
-        limit: int | None = None,
+        mask: Mask | None = None,  # of the answer's constraint
+        forced: Forced | None = None,  # see `ThoughtReader.forced_token`
+        answer_start: int | None = None,  # index of its first token; by default, after `tokens`
+        is_suggestion: bool = False,  # for an editor: its first token may be copied, less time lost
+        is_predicted: bool = False,  # by the request: then as much may be lost as in a chat
+        limit: int | None = None,  # tokens from which on no round begins; by default the context's
         clock: Clock = perf_counter,
     ) -> None:
         self._target, self._tokens, self._drafter, self._rule = target, tokens, drafter, rule
@@ -219,12 +204,7 @@ class Rounds:
 def prefill_draft(
     source: ModelSource, tokens: Sequence[int], controller: Controller | None
 ) -> None:
-    """Evaluate the `tokens` in a draft's window that it lacks; the controller observes the time.
-
-    Raises:
-        ModelError: it cannot evaluate them.
-        Cancelled: it was stopped.
-    """
+    """Evaluate the `tokens` in a draft's window that it lacks; the controller observes the time."""
     pending, before = source.pending(tokens), source.model.busy_s
     source.model.logits(source.window_tokens(tokens), rows=0)
     if controller and pending:

@@ -41,20 +41,12 @@ class StatsBuilder:
     def add(
         self,
         round_: Round,
-        tokens: Sequence[events.Token],
-        thought_tokens: int,
-        is_thinking: bool,
-        masked: tuple[int, float],
+        tokens: Sequence[events.Token],  # those up to the end of the answer
+        thought_tokens: int,  # how many of them belong to a thought
+        is_thinking: bool,  # whether the next token belongs to one
+        masked: tuple[int, float],  # rows that a constraint masked so far, and the seconds for that
     ) -> None:
-        """Add a round.
-
-        Args:
-            round_: as it was decoded.
-            tokens: those up to the end of the answer.
-            thought_tokens: how many of them belong to a thought.
-            is_thinking: whether the next token belongs to one.
-            masked: rows that a constraint masked so far, and the seconds that this took.
-        """
+        """Add a round."""
         stats, k, now = self.stats, round_.proposed, self._clock()
         origins = [(token.source or "", token.origin) for token in tokens[: round_.tested]]
         tests = [(source, Tally(1, origin is events.Origin.DRAFT)) for source, origin in origins]

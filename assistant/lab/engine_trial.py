@@ -14,6 +14,7 @@ import msgspec
 
 from assistant.engine.engine_choice import EngineChoice, EngineFigures, remember_engine
 from assistant.engine.profile import MEASURING_S, Profile, probe_text
+from assistant.lab.protocol import Measuring
 from assistant.request import EngineArgs
 from models import child_process, engines
 from models.engines import ENGINES, EngineName
@@ -27,13 +28,13 @@ N_CTX = 512
 
 
 def compare(
-    setup: EngineArgs, folder: Path, cancel: CancelFlag, emit: Callable[[EngineName], None]
+    setup: EngineArgs, folder: Path, cancel: CancelFlag, emit: Callable[[Measuring], None]
 ) -> EngineChoice:
     """Try all engines with a setup's target, and remember which is the fastest."""
     figures: dict[EngineName, EngineFigures] = {}
     failures: list[str] = []
     for name in engines.installed():
-        emit(name)
+        emit(Measuring(f"the target with {ENGINES[name]}", 0.0, None))
         try:
             figures[name] = run(name, setup, cancel)
         except ModelError as error:

@@ -1,21 +1,20 @@
 """Tune: compare engines, measure the pair with the faster one, and remember all of it."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 
 from assistant.engine.batch_check import limit_batch
+from assistant.engine.control import Control
 from assistant.engine.engine_choice import EngineChoice, choose_engine, required_engine
+from assistant.engine.loader import Loader
 from assistant.engine.profile import Evaluation, Profile
 from assistant.lab.engine_trial import compare
 from assistant.lab.protocol import Measuring, Meter, Tune, Tuned
 from assistant.request import EngineArgs
-from models.engines import ENGINES, EngineName
 from models.errors import StorageError, raising
 from models.native import loaded
-from models.native.model import MAX_ROWS, NativeModel
-from models.native.weights import shared_weights
+from models.native.model import MAX_ROWS
 from models.progress import CancelFlag
 
 N_CTX = 576
@@ -31,15 +30,16 @@ def tune(job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> Tu
     cannot be saved. When it is cancelled nothing is saved.
     """
     choice = _choose_engine(job.setup, cancel, emit)
-    setup = replace(job.setup, engine=choice.engine)
+    setup = replace(job.setup, engine=choice.engine, n_ctx=N_CTX, copies=False)
     loaded.use(choice.engine)
+    loader = Loader(setup, choice, Control(cancel=cancel), lambda event: None)
     paths = {"target": setup.target} | ({"draft": setup.draft} if setup.draft else {})
     meter = Meter(ROUNDS * sum(len(WIDTHS[role]) for role in paths), emit)
     with ExitStack() as opened:
-        target = opened.enter_context(_open_model(setup, setup.target, MAX_ROWS, cancel))
-        draft = None
-        if setup.draft:
-            draft = opened.enter_context(_open_model(setup, setup.draft, 1, cancel))
+        target = loader.open("target", setup.target, MAX_ROWS, opened)
+        draft = loader.open("draft", setup.draft, 1, opened) if setup.draft else None
+        for model in filter(None, (target, draft)):
+            limit_batch(model, None)  # as when it is loaded for answers
         profile = Profile(target, draft.conditions if draft else None, setup.cache)
         profile.reset()
         profile.draft = draft
@@ -57,27 +57,10 @@ def tune(job: Tune, cancel: CancelFlag, emit: Callable[[Measuring], None]) -> Tu
     return Tuned(tuple(paths.values()), profile.is_clear, *profile.seconds, choice)
 
 
-@contextmanager
-def _open_model(
-    setup: EngineArgs, path: Path, max_rows: int, cancel: CancelFlag
-) -> Iterator[NativeModel]:
-    with shared_weights(path, setup.gpu_layers, cancel) as weights:
-        model = NativeModel(
-            weights, n_ctx=N_CTX, max_rows=max_rows, threads=setup.threads, cancel=cancel
-        )
-        with closing(model):
-            limit_batch(model, None)  # as when it is loaded for answers
-            yield model
-
-
 def _choose_engine(
     setup: EngineArgs, cancel: CancelFlag, emit: Callable[[Measuring], None]
 ) -> EngineChoice:
     """Return the engine to tune for: the faster one, where nothing else decides."""
-
-    def report(engine: EngineName) -> None:
-        emit(Measuring(f"the target with {ENGINES[engine]}", 0.0, None))
-
     if setup.cache is None or required_engine(setup) or loaded.in_use():
         return choose_engine(setup)
-    return compare(setup, setup.cache, cancel, report)
+    return compare(setup, setup.cache, cancel, emit)

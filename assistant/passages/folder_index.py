@@ -34,10 +34,7 @@ class IndexState(NamedTuple):
 
 
 class FolderIndex:
-    """The index of one folder; several threads and processes may use it at once.
-
-    It keeps no file open, so it need not be closed.
-    """
+    """The index of one folder, for several threads and processes; it keeps no file open."""
 
     def __init__(self, folder: Path, cache: Path) -> None:
         """Name a folder, and the one for indexes; nothing is opened before use."""

@@ -31,10 +31,7 @@ LOG = "engine.log"
 def crash_message(job: AnyJob, death: WorkerDied, loaded: EngineArgs | None) -> str:
     """Return what happened, and what to do, as sentences for the user.
 
-    Args:
-        job: the job in progress; its models may be the cause.
-        death: how the process ended.
-        loaded: its loaded models, if the job names none.
+    The models of the job in progress may be the cause, or if it names none, those that are loaded.
     """
     cause = death.reason or _cause(death.status, death.output_tail)
     setup = job if isinstance(job, EngineArgs) else getattr(job, "setup", None)

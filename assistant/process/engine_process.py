@@ -172,10 +172,7 @@ class EngineProcess:
         return await WorkerProcess.start(self._protocol)
 
     async def _attempt(self, worker: WorkerProcess, stream: EventStream) -> object:
-        """Do a job, after loading the models again if necessary; return its last event.
-
-        None: this worker has ended, and the next one can do it.
-        """
+        """Do a job, its models loaded; return its last event, None if the next worker can do it."""
         if stream.is_cancelled:  # while the worker was started
             return STOPPED
         if isinstance(stream.job, EngineArgs):

@@ -63,12 +63,7 @@ def read(pipe: BinaryIO) -> bytes | None:
 
 
 async def receive(pipe: StreamReader) -> bytes:
-    """Wait for the next message of a pipe in an event loop.
-
-    Raises:
-        EOFError: the pipe has ended.
-        Garbled: its length is beyond `MAX_FRAME_BYTES`.
-    """
+    """Wait for the next message of a pipe in an event loop: EOFError at its end, else as `read`."""
     return await pipe.readexactly(_length(await pipe.readexactly(_HEAD.size)))
 
 
@@ -93,9 +88,8 @@ class Codec:
     def encode(self, envelope: Envelope) -> bytes:
         """Return the bytes of an envelope; text that is not UTF-8 gets U+FFFD.
 
-        Raises:
-            TypeError: its content is not one of the union's, or a part of it is no plain value.
-            OverflowError: a number in it has more than 64 bits.
+        TypeError if its content is not one of the union's, or a part of it is no plain value;
+        OverflowError if a number in it has more than 64 bits.
         """
         job, content, last = envelope
         kind = "" if content is None else type(content).__name__

@@ -81,10 +81,8 @@ class WorkerProcess:
     async def do(self, job: AnyJob, stream: EventStream) -> object:
         """Have a job done; put its events into a stream, but return the last one.
 
-        Raises:
-            WorkerDied: the process has ended, by itself or because it hung.
-            TooLong: the job is longer than a message may be.
-            OverflowError: a number in it has more than 64 bits.
+        A `WorkerDied` says that the process has ended, by itself or because it hung; TooLong and
+        OverflowError are those of the job's message.
         """
         self._number += 1
         self.has_begun, self._stop_by = False, None
@@ -147,10 +145,7 @@ class WorkerProcess:
         self._process.stdin.write(wire.frame(message))
 
     async def _next(self) -> Envelope:
-        """Wait for the worker's next message, and ask for a sign of life if that takes long.
-
-        `WorkerDied` says that it has ended, or was ended because it hung.
-        """
+        """Return the worker's next message; WorkerDied if it has ended, or was ended as it hung."""
         waits = 0
         while True:
             with suppress(TimeoutError):

@@ -147,10 +147,7 @@ Choice = ToolChoice | Function
 
 
 def offer(tools: list[Function], choice: Choice | None) -> tuple[tuple[Tool, ...], ToolChoice]:
-    """Return the tools that the model may call, and whether it has to call one.
-
-    ApiError if a tool is invalid, or the choice names one that is not there.
-    """
+    """Return the tools that the model may call, and whether it has to; ApiError if one is wrong."""
     offer = tuple(_tool(tool.function, i) for i, tool in enumerate(tools))
     names = [tool.name for tool in offer]
     size = sum(len(tool.description) + len(tool.parameters) for tool in offer)

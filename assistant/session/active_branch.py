@@ -147,10 +147,7 @@ class ActiveBranch:
         return record
 
     def remove(self, record: StoredMessage) -> None:
-        """Hide a message that was never answered, or has nothing in it.
-
-        A conversation that is empty then is deleted.
-        """
+        """Hide a message that was not answered, or is empty; delete a conversation without any."""
         self._try_to_save(lambda store: store.drop(record.id), None)
         if self.shows(record):
             self.records = tuple(shown for shown in self.records if shown.id != record.id)

@@ -19,7 +19,7 @@ from assistant.settings.settings import Settings
 from assistant.store.values import Attachment, StoredMessage
 from assistant.tools.toolbox import ToolSet
 from assistant.tools.values import ToolSettings
-from models.errors import StorageError, UsageError
+from models.errors import StorageError, UsageError, raising
 
 if TYPE_CHECKING:
     from assistant.store.store import Store
@@ -31,36 +31,23 @@ SAVE_EVERY_S = 1.0
 class ChatSession:
     """A conversation. Its methods are the user's actions; `_run` does what follows from them.
 
-    Each method changes the state at once, and emits what is to be shown. Answers and tool calls
-    run meanwhile, one at a time, in one coroutine.
-
-    Args:
-        emit: receives each event, in order; those of the engine are unchanged. An error that it
-            raises ends the conversation.
-        do: has the engine answer.
-        start: runs a coroutine in the client's event loop, where all methods are called.
-        store: saves the messages; None saves nothing.
-        tools: those that answers may call; None has none.
-        make_request: returns a request with the present settings; its messages are replaced.
-        answers_at_limit: whether a model that has used up its rounds of tools must then answer in
-            words; otherwise the user is asked whether to continue.
-        writes: whether messages are written to the store, or only read from it.
-        settings: returns the present settings: the system prompt of a new conversation, and the
-            folders that are searched for each question.
+    Each method changes the state at once, and emits what is to be shown: each event in order, those
+    of the engine unchanged. Answers and tool calls run meanwhile, one at a time, in one coroutine.
+    All methods are called in the client's event loop.
     """
 
     def __init__(
         self,
-        emit: Callable[[events.SessionEvent], None],
-        do: Callable[[Request], EventStream],
-        start: Callable[[Coroutine[Any, Any, None]], object],
-        store: "Store | None" = None,
-        tools: ToolSet | None = None,
-        make_request: Callable[[], Request] = lambda: Request(()),
-        answers_at_limit: bool = False,
-        writes: bool = True,
+        emit: Callable[[events.SessionEvent], None],  # an error that it raises ends the session
+        do: Callable[[Request], EventStream],  # has the engine answer
+        start: Callable[[Coroutine[Any, Any, None]], object],  # runs one in the client's event loop
+        store: "Store | None" = None,  # saves the messages; None saves nothing
+        tools: ToolSet | None = None,  # those that answers may call
+        make_request: Callable[[], Request] = lambda: Request(()),  # its messages are replaced
+        answers_at_limit: bool = False,  # of rounds with tools: in words; else the user is asked
+        writes: bool = True,  # whether messages are written to the store, or only read from it
         *,
-        settings: Callable[[], Settings],
+        settings: Callable[[], Settings],  # returns the present ones
     ) -> None:
         self._emit, self._start, self._settings = emit, start, settings
         self.branch = ActiveBranch(self._on_branch_event, store, settings, writes)
@@ -145,9 +132,7 @@ class ChatSession:
     def continue_from(self, message: StoredMessage) -> None:
         """Continue the last answer, which was cut, or the work after a tool's result.
 
-        Raises:
-            UsageError: it is not the last message, or another program continued it.
-            StorageError: it cannot be read.
+        UsageError if it is not the last message, or another program continued it.
         """
         if message.id != self.branch.end:
             raise UsageError("Only the last answer can be continued; f forks here.")
@@ -204,7 +189,8 @@ class ChatSession:
         store = self.branch.store
         try:
             if not self._settings().learn:
-                await to_thread(ngram_store.clear)
+                with raising(StorageError, "What was learnt from answers cannot be removed"):
+                    await to_thread(ngram_store.clear)
             elif store is not None and store.saves:
                 await to_thread(ngram_store.refresh, model, store.answer_tokens(model))
         except StorageError as error:

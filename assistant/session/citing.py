@@ -72,12 +72,8 @@ def before_question(
 ) -> tuple[Attachment, ...]:
     """Return passages as attachments of the next question of a path, the best last.
 
-    Passages that the path has already keep their numbers, and their texts are not repeated.
-
-    Args:
-        hits: the passages, best first, without numbers.
-        path: the messages before the question.
-        n_ctx: the tokens of the context, which decides what is never dropped from the path.
+    The `hits` have no numbers, the best first. Passages that the path has already keep theirs, and
+    their texts are not repeated; `n_ctx` decides what is never dropped from the path.
     """
     seen = passages_of(latest(path, n_ctx)).values()
     present = {(passage.name, passage.text): passage for passage in seen}

@@ -43,14 +43,11 @@ class FullyAnswered(Struct, frozen=True):
 
 
 class ApprovalRequested(Struct, frozen=True):
-    """Ask the user whether a call may run; `ToolLoop.resolve_approval` takes the decision.
-
-    `urgent`: the answer with the call has just ended.
-    """
+    """Ask the user whether a call may run; `ToolLoop.resolve_approval` takes the decision."""
 
     call: ToolCall
     tool: OfferedTool
-    urgent: bool
+    urgent: bool  # whether the answer with the call has just ended
 
 
 class ApprovalClosed(Struct, frozen=True):

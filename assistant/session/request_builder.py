@@ -16,10 +16,7 @@ from assistant.store.values import Attachment, StoredMessage
 
 
 class RequestBuilder:
-    """Have the engine answer the end of the branch; the answer is saved as it comes.
-
-    Arguments are as for `ChatSession`.
-    """
+    """Have the engine answer the end of the branch; the answer is saved as it comes."""
 
     def __init__(
         self,

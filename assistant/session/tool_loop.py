@@ -19,10 +19,7 @@ Decision = Literal["once", "conversation", "always", "refuse"]
 
 
 class ToolLoop:
-    """Run the tool calls at the end of the branch, one after another, once each is approved.
-
-    Arguments are as for `ChatSession`.
-    """
+    """Run the tool calls at the end of the branch, one after another, once each is approved."""
 
     def __init__(
         self, emit: events.Emit, branch: ActiveBranch, tools: ToolSet, answers_at_limit: bool

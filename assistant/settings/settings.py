@@ -193,11 +193,8 @@ class Settings:
     ) -> tuple[EngineArgs, str | None]:
         """Find the models to load; return also why there is no draft if there is none.
 
-        A `ModelError` says that the target is not on this machine, or damaged.
-
-        Args:
-            report: receives the progress of checking a file that was never used.
-            target: a model instead of the one that is set, or another quantisation of that.
+        `target` is a model instead of the one that is set, or another quantisation of that. A
+        `ModelError` says that it is not on this machine, or damaged.
         """
         from models.drafts import find_draft, find_target
         from models.files.gguf_files import is_label

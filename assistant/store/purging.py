@@ -31,20 +31,17 @@ _REMOVE = (
 def purge(
     database: Database,
     ids: Collection[int | None] = (None,),
-    announce: Callable[[str], object] = str,
+    announce: Callable[[str], object] = str,  # gets a sentence before what takes a while
 ) -> None:
-    """Remove conversations or, without their ids, all deleted ones and all hidden messages.
-
-    `announce` gets a sentence before what takes a while.
-    """
+    """Remove conversations or, without their ids, all deleted ones and all hidden messages."""
     query = f"SELECT EXISTS ({_TEXTS}) OR EXISTS ({_DELETED})"
     if not database.read(lambda sql: any(sql.execute(query, (id_,)).fetchone()[0] for id_ in ids)):
         return
     if database.path:  # copies first: with the rows gone, nothing would retry
         if (size := database.path.stat().st_size) > _SLOW:
             announce(f"Removing deleted text from {size / 1e6:,.0f} MB of chats ...")
-        ngram_store.clear()
         try:
+            ngram_store.clear()
             snapshots.discard(snapshots.folder())
             files.discard_backup(database.path)
         except OSError as error:

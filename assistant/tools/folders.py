@@ -25,10 +25,7 @@ class Folders:
 
     @contextmanager
     def open(self, path: str) -> Iterator[int]:
-        """Open a file or folder for reading; yield its descriptor.
-
-        `UnreadablePath`: it is outside, missing, a link or neither a file nor a folder.
-        """
+        """Open a file or folder for reading; yield its descriptor, or raise UnreadablePath."""
         root, parts = self._parts(path)
         folder = -1
         try:

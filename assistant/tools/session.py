@@ -176,10 +176,7 @@ def end_marked(mark: str) -> None:
 
 @asynccontextmanager
 async def connect(server: ServerSettings, errors: BinaryIO) -> AsyncIterator[Session]:
-    """Start or contact a server; its standard error goes to a file.
-
-    `ServerStopped` says that it does not start, or cannot be reached any more.
-    """
+    """Start or contact a server; its standard error goes to a file. ServerStopped if that fails."""
     inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
     mark = uuid4().hex
     process = StdioServerParameters(

@@ -58,10 +58,7 @@ class Approvals:
             self._update(tool.tool.name, [_Approved(tool.tool.name, tool.fingerprint)])
 
     def revoke(self, tool: OfferedTool) -> None:
-        """Revoke all approvals of a tool: in each conversation, and with any fingerprint.
-
-        A `StorageError` says that the file cannot be written.
-        """
+        """Revoke all approvals of a tool, whatever its fingerprint; StorageError if that fails."""
         name = tool.tool.name
         self._temporary = {entry for entry in self._temporary if entry[1].tool.name != name}
         self._update(name, [])
@@ -84,19 +81,14 @@ class ToolSet:
     """The built-in tools and MCP servers of a program: exactly those that the settings name.
 
     Servers are started on demand, for one event loop.
-
-    Args:
-        offline: leaves out servers on other machines.
-        names: of servers and tools: only these are offered, and each call is asked about.
-        opt_in: whether a conversation has none until it wants them.
     """
 
     def __init__(
         self,
         settings: values.ToolSettings,
-        offline: bool = False,
-        names: tuple[str, ...] = (),
-        opt_in: bool = False,
+        offline: bool = False,  # leaves out servers on other machines
+        names: tuple[str, ...] = (),  # of servers or tools: these alone; each call is asked about
+        opt_in: bool = False,  # whether a conversation has none until it wants them
     ) -> None:
         self.settings, self._names, self.opt_in = settings, names, opt_in
         self.servers = _servers(settings, offline)

@@ -56,10 +56,7 @@ def discard(path: Path) -> None:
 class Snapshots:
     """The snapshots of one identity: the model, and everything its cache depends on.
 
-    Args:
-        path: the folder; it is created.
-        identity: snapshots of others are ignored.
-        budget: bytes that all snapshots may take together.
+    Those of other identities are ignored, but `budget` is what all may take together, in bytes.
     """
 
     def __init__(self, path: Path, identity: str, budget: int) -> None:

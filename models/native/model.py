@@ -22,28 +22,21 @@ MIN_TOKENS_TIMED = 32  # shorter prefills are not counted in `seconds_per_token`
 
 
 class NativeModel:
-    """A loaded model that computes logits.
+    """A loaded model that computes logits, with as many threads for one token as for batches.
 
-    Args:
-        weights: loaded weights; they must outlive this.
-        n_ctx: size of the context; at most that which the model was trained for.
-        max_rows: rows that one call may ask for. Each costs `n_vocab` floats of buffer, twice.
-        threads: for one token and for batches alike; None is one per core of `compute_cores`, and
-            fewer while other programs use these, where that does not change the logits.
-        cancel: raised by another thread, it stops an evaluation between two nodes of its graph.
-
-    Raises:
-        ModelError: the library cannot make a context of this size.
+    By default there is one per core of `compute_cores`, and fewer while other programs use these,
+    where that does not change the logits. A `ModelError` says that the library cannot make a
+    context of this size.
     """
 
     def __init__(
         self,
-        weights: Weights,
+        weights: Weights,  # they must outlive this
         *,
-        n_ctx: int,
-        max_rows: int = MAX_ROWS,
+        n_ctx: int,  # at most as many as the model was trained for
+        max_rows: int = MAX_ROWS,  # of one call; each costs `n_vocab` floats of buffer, twice
         threads: int | None = None,
-        cancel: CancelFlag | None = None,
+        cancel: CancelFlag | None = None,  # stops an evaluation between two nodes of its graph
     ) -> None:
         self.weights = weights
         self.n_vocab = weights.vocab.size

@@ -21,12 +21,6 @@ _DONTNEED = 4  # MADV_DONTNEED
 class Weights:
     """A loaded GGUF file and its vocabulary, in the library of this process.
 
-    Args:
-        gpu_layers: how many layers to offload; None is all, when the library can offload.
-        copy: a copy of the file that is mapped in its place; see `models.native.repacked`.
-        cancel: raised by another thread, it stops the loading.
-        progress: called with the fraction that is loaded; must not raise.
-
     An `EngineRefused` has the reason of the library for not running the file; another `ModelError`
     says that it is not a complete GGUF file, or not a chat model.
     """
@@ -34,11 +28,11 @@ class Weights:
     def __init__(
         self,
         path: Path,
-        gpu_layers: int | None = None,
+        gpu_layers: int | None = None,  # layers to offload; None is all, if the library can
         *,
-        copy: Path | None = None,
-        cancel: CancelFlag | None = None,
-        progress: Callable[[float], None] = lambda fraction: None,
+        copy: Path | None = None,  # that is mapped in its place; see `models.native.repacked`
+        cancel: CancelFlag | None = None,  # raised by another thread, it stops the loading
+        progress: Callable[[float], None] = lambda fraction: None,  # must not raise
     ) -> None:
         self.engine = loaded.engine()
         self.path = path

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from textual.content import Content
 from textual.geometry import Size
 
-from assistant.events import Alternative, Origin, RejectedToken, Step, Token, Trace
+from assistant.events import Alternative, Origin, RejectedToken, Step, Token, Trace, acceptance_prob
 from tui.chat.panel import SOURCES
 from tui.formatting import MISSING, bar
 from tui.safe import safe
@@ -158,9 +158,9 @@ def _test(entry: InspectedToken, width: int) -> list[Content]:
     probs = item.target_prob, item.draft_prob
     target, draft = (MISSING if prob is None else probability(prob) for prob in probs)
     both = _named(("answers", target), ("   guesses", draft))
-    if item.uniform is None or item.acceptance_prob is None:
+    if item.uniform is None or (accepted := acceptance_prob(item)) is None:
         return [both, *_verdict(entry, width)]
-    chance = _named(("chance", probability(item.acceptance_prob)))
+    chance = _named(("chance", probability(accepted)))
     if item.threshold is not None:
         chance += Content.styled(" unless more is kept", MUTED)
     line = Content.assemble(both, "   ", chance)

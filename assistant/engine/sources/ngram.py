@@ -97,10 +97,7 @@ def _count(whole: memoryview) -> int:
 
 
 class NgramSource(Source):
-    """Copy what usually followed the last tokens in the first tables that know them.
-
-    `n_vocab` is the target's.
-    """
+    """Copy what usually followed the last tokens in the first tables that know them."""
 
     name = "ngram"
 
@@ -133,10 +130,7 @@ def bucket_of(entry: Continuation) -> int:
 
 
 def build_tables(answers: Iterable[Sequence[int]], limit: int = MAX_ENTRIES) -> bytes:
-    """Return the content of a file of tables from `answers`.
-
-    Beyond `limit` entries, those with the lowest counts are left out.
-    """
+    """Return the content of a file of tables from `answers`; beyond `limit`, without the rarest."""
     tokens = chain.from_iterable((*answer, _END) for answer in answers)
     text = np.append(np.fromiter(tokens, np.int64), [_END] * (max(LENGTHS) + 1))
     keys, values = np.concatenate([_table(text, length) for length in LENGTHS], axis=1)

@@ -8,6 +8,7 @@ questions that were written for this.
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from models.errors import StorageError, raising
@@ -24,17 +25,10 @@ def folder() -> Path:
 
 
 def clear() -> None:
-    """Remove all tables, because answers were deleted for good, or the source was turned off.
-
-    A `StorageError` names one that cannot be removed.
-    """
-    try:
+    """Remove all tables, because answers were deleted for good, or the source was turned off."""
+    with suppress(FileNotFoundError, NotADirectoryError):  # there are none
         for path in folder().iterdir():
             path.unlink(missing_ok=True)
-    except (FileNotFoundError, NotADirectoryError):  # there are none
-        pass
-    except OSError as error:
-        raise StorageError(f"{error.filename} cannot be removed ({error.strerror}).") from error
 
 
 def refresh(model: str, answers: Iterable[tuple[int, ...]]) -> None:

@@ -184,12 +184,10 @@ def paper_systems(labels: Sequence[str]) -> tuple[System, ...]:
 def paper_questions(
     tasks: Sequence[Question], mixed: Sequence[Question], systems: Sequence[System]
 ) -> Iterator[BenchItem]:
-    """Yield all questions with their systems.
+    """Yield all questions with their systems, which are those of `paper_systems`.
 
-    Args:
-        tasks: code and summaries, for acceptance, speed and scores.
-        mixed: questions of all kinds, for the comparison of files.
-        systems: as `paper_systems` returns them.
+    `tasks` are code and summaries, for acceptance, speed and scores; `mixed` are questions of all
+    kinds, for the comparison of files.
     """
     by_name = {system.name: system for system in systems}
     ars, auto = by_name["ars"], by_name["auto"]

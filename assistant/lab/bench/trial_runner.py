@@ -101,10 +101,7 @@ class TrialLane(NamedTuple):
     before_s: float  # seconds of the draft's steps in earlier answers
 
     def measure(self, answer_events: Iterable[events.AnswerEvent]) -> Measured | str:
-        """Return the measured answer, or why it failed if others may still be measured.
-
-        A `ModelError` says that the models could not continue.
-        """
+        """Return the measured answer, or why it failed; ModelError if its models cannot go on."""
         pace = dict[int, float]()
         for event in answer_events:
             match event:

@@ -15,10 +15,21 @@ from assistant.decoding.sources.draft import Proposal
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.rounds import prefill
 from assistant.engine.stats_builder import StatsBuilder
-from assistant.events import Alternative, Decoded, Finished, Origin, Prefilled, Stats, Stop, Tally
+from assistant.events import (
+    Alternative,
+    Decoded,
+    Finished,
+    Origin,
+    Prefilled,
+    Stats,
+    Stop,
+    Tally,
+    acceptance_prob,
+)
 from assistant.prompt.answer_text import AnswerText
 from assistant.prompt.thoughts import AnswerBeginning, PartPosition, find_markers
 from assistant.request import Message, Request
+from assistant.stats import Stats, Tally
 from assistant.streamed_text import TokenText
 
 END = 99
@@ -143,20 +154,18 @@ def test_origins_of_the_tokens_add_up_to_the_counts():
 
 
 def test_rejected_proposals_before_the_end_are_ghosts_of_which_the_first_was_tested():
-    begun = answer()
-    first, second = begun.add(
-        Round(sps(1, 2).tokens, rejections(8, END)), Forecast(Reason.CHOSEN)
-    ).rejected
+    round_ = Round(sps(1, 2).tokens, rejections(8, END))
+    first, second = answer().add(round_, Forecast(Reason.CHOSEN)).rejected
     assert (first.id, first.text, first.position, first.uniform) == (8, "i", 1, 0.9)
-    assert (first.target_prob, first.draft_prob, first.acceptance_prob) == (0.5, 0.5, 1)
+    assert (first.target_prob, first.draft_prob, acceptance_prob(first)) == (0.5, 0.5, 1)
     assert (second.id, second.text, second.position) == (END, f"<{END}>", 2)
-    assert (second.target_prob, second.uniform, second.acceptance_prob) == (None, None, None)
+    assert (second.target_prob, second.uniform, acceptance_prob(second)) == (None, None, None)
     assert answer().add(Round(sps(1, END, 2).tokens, rejections(8))).rejected == ()
 
 
 def test_a_token_tells_its_place_its_test_and_what_else_was_possible():
     accepted, last = answer(alternatives=1).add(sps(1, 2)).tokens
-    assert (accepted.position, accepted.uniform, accepted.acceptance_prob) == (0, 0.3, 1)
+    assert (accepted.position, accepted.uniform, acceptance_prob(accepted)) == (0, 0.3, 1)
     assert accepted.target_top == accepted.draft_top == (Alternative(1, "b", 0.5),)
     assert (last.position, last.uniform, last.draft_prob, last.draft_top) == (1, None, None, ())
     assert answer().add(sps(1, 2)).tokens[0].target_top == ()

@@ -64,7 +64,7 @@ def test_the_measured_engine_is_chosen_until_the_file_changes(setup, tmp_path, m
     monkeypatch.setattr(engine_trial, "run", lambda name, *_: FLAT if name == "llama" else STEEP)
     tried = list[str]()
     assert compare(setup, tmp_path, CancelFlag(), tried.append).engine == "llama"
-    assert tried == ["llama", "ik"]
+    assert [progress.what.split()[-1] for progress in tried] == ["llama.cpp", "ik_llama.cpp"]
     assert choose_engine(setup).engine == "llama"
     assert "1.49 times" in choose_engine(setup).reason
     setup.target.touch()
