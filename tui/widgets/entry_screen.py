@@ -44,18 +44,13 @@ JOINERS = "\u200c", "\u200d"
 
 
 class TextEntry(TextArea):
-    """A text area that handles keys in the order of their arrival, and moves by graphemes."""
+    """A text area that moves by graphemes."""
 
     async def _on_key(self, event: events.Key) -> None:
-        # Textual runs bindings later, after text that was typed since.
-        for binding in self._bindings.key_to_bindings.get(event.key, ()):
-            if await self.app.run_action(binding.action, self):
-                break
-        else:
-            if event.character not in JOINERS:
-                await super()._on_key(event)
-                return
-            self.replace(event.character, *self.selection, maintain_selection_offset=False)
+        if event.character not in JOINERS:
+            await super()._on_key(event)
+            return
+        self.replace(event.character, *self.selection, maintain_selection_offset=False)
         event.stop()
         event.prevent_default()
 
