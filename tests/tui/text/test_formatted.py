@@ -8,6 +8,7 @@ from textual.selection import Selection
 from textual.theme import BUILTIN_THEMES
 
 from assistant.events import Step
+from assistant.store.values import MARKS
 from tests.hostile_texts import FAMILIES, valid
 from tests.tui.chat.turns import answer, characters, open_page, question, round_of, text_of, token
 from tests.tui.rest import until
@@ -28,11 +29,11 @@ async def test_an_answer_is_formatted_and_coloured_from_its_first_token_on() -> 
         assert "▌ python" in page.text
         assert "▌ x = 1▍" in page.text
         while_streaming = characters(shown)
-        await page.end(shown, "12 tokens")
+        await page.end(shown, "length")
         assert characters(shown) == [
             look if look[0] != "▍" else (" ", "on $panel 60%") for look in while_streaming
         ]
-        assert "12 tokens" in page.text
+        assert MARKS["length"] in page.text
 
 
 async def test_v_toggles_the_colours_of_an_answer() -> None:
