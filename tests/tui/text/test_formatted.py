@@ -8,7 +8,6 @@ from textual.selection import Selection
 from textual.theme import BUILTIN_THEMES
 
 from assistant.events import Step
-from assistant.store.values import MARKS
 from tests.hostile_texts import FAMILIES, valid
 from tests.tui.chat.turns import answer, characters, open_page, question, round_of, text_of, token
 from tests.tui.rest import until
@@ -33,7 +32,7 @@ async def test_an_answer_is_formatted_and_coloured_from_its_first_token_on() -> 
         assert characters(shown) == [
             look if look[0] != "▍" else (" ", "on $panel 60%") for look in while_streaming
         ]
-        assert MARKS["length"] in page.text
+        assert "cut at the length limit" in page.text
 
 
 async def test_v_toggles_the_colours_of_an_answer() -> None:
