@@ -251,7 +251,6 @@ class Failed(Struct, frozen=True, tag=True):
 class TokenCount(Struct, frozen=True, tag=True):
     """The number of tokens in the text of a `CountTokens`."""
 
-    label: str
     tokens: int
 
 

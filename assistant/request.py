@@ -198,9 +198,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class CountTokens:
-    """Count the tokens of a text; `TokenCount` repeats the label."""
+    """Count the tokens of a text."""
 
-    label: str
     text: str
 
 

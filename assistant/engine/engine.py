@@ -87,7 +87,7 @@ def _count_tokens(job: CountTokens, state: EngineState) -> TokenCount:
     from assistant.prompt.context import count_tokens
 
     tokenize, n_ctx = state.loaded.vocab.tokenize, state.loaded.target.n_ctx
-    return TokenCount(job.label, count_tokens(job.text, tokenize, n_ctx))
+    return TokenCount(count_tokens(job.text, tokenize, n_ctx))
 
 
 def _race(race: Race, state: EngineState) -> RaceOver:

@@ -97,7 +97,7 @@ def _framed(data: bytes) -> object:
 
 def _messages() -> Iterator[bytes]:
     request = Request((Message("user", "Why?", (1, 2)),), stop_strings=("a",), seed=1)
-    for command in (EngineArgs(Path("a.gguf")), request, CountTokens("a", "b")):
+    for command in (EngineArgs(Path("a.gguf")), request, CountTokens("b")):
         yield frame(LAB.commands.encode(Envelope(1, command)))
     for part in (Loading("target", "a", 0.5), LaneEvent(1, 0.5, Failed("a", "Bug")), None):
         yield frame(LAB.messages.encode(Envelope(1, part, True)))

@@ -13,7 +13,6 @@ from tui.chat.chat_controller import ChatController
 from tui.chat.chat_list import ChatList
 from tui.chat.chat_rows import ChatRows
 from tui.chat.conversation.conversation import Conversation
-from tui.chat.conversation.tool_turns import ApprovalTurn
 from tui.chat.conversation.turn import TurnAction
 from tui.chat.conversation.welcome import SuggestionLine
 from tui.chat.layout import ROOMY, ChatWidgets
@@ -100,10 +99,6 @@ class ChatScreen(ChatWidgets):
     @on(TurnAction)
     def _act(self, message: TurnAction) -> None:
         self.turns.perform(message.turn, message.verb)
-
-    @on(ApprovalTurn.Decided)
-    def _resolve_approval(self, message: ApprovalTurn.Decided) -> None:
-        self.turns.resolve_approval(message.turn, message.decision)
 
     @on(ChatList.Deleted)
     def _close_deleted(self, message: ChatList.Deleted) -> None:

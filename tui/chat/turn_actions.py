@@ -33,7 +33,7 @@ class TurnActions:
         self._undo: list[Callable[[], None]] = []
         self._copied: tuple[str, int] | None = None  # the turn's text, a block's index
 
-    def perform(self, turn: Turn, verb: Verb) -> None:
+    def perform(self, turn: Turn, verb: Verb | Decision) -> None:
         """Carry out an action on a turn, or say why not."""
         record = turn.record
         if verb != "copy-code":
@@ -43,6 +43,8 @@ class TurnActions:
                 copy_and_notify(self._view, turn.text)
             case "copy-code":
                 self._copy_code(turn)
+            case "once" | "conversation" | "always" | "refuse":
+                self._resolve_approval(turn, verb)
             case "sources":
                 self._list_sources(record)
             case "apply" if not turn.busy and self._branch.shows(record):
@@ -71,7 +73,7 @@ class TurnActions:
             self._controller.view.focus_approval = True
         self._session.answer_again(record)
 
-    def resolve_approval(self, turn: Turn, decision: Decision) -> None:
+    def _resolve_approval(self, turn: Turn, decision: Decision) -> None:
         """Run or refuse the tool call that waits for approval, as the user decided."""
         if turn is self._controller.view.approval:
             self._controller.widgets.prompt.focus()

@@ -6,7 +6,7 @@ from textual.content import Content
 
 from tui.text.fragment import Fragment
 from tui.text.text_layout import TextLayout
-from tui.text.token_styles import Run, Styles, TokenKinds
+from tui.text.token_styles import Run, Styles
 
 
 class StreamingText:
@@ -18,7 +18,6 @@ class StreamingText:
     def __init__(self, width: int, styles: Styles, ansi: bool, dark: bool) -> None:
         self._styles, self._ansi, self._dark = styles, ansi, dark
         self._runs: list[Run] = []
-        self._kinds = TokenKinds()
         self._position = 0  # the text before it is in the scrollback
         self.resize(width)
 
@@ -38,7 +37,6 @@ class StreamingText:
     def add(self, runs: Sequence[Run]) -> None:
         """Append runs."""
         self._runs += runs
-        self._kinds.add(runs)
         self._layout.add(runs)
 
     @property
@@ -62,4 +60,4 @@ class StreamingText:
         return self._coloured(self._layout.lines[self._next :][-limit:] if limit > 0 else [])
 
     def _coloured(self, lines: Iterable[Fragment]) -> list[Content]:
-        return [self._kinds.coloured(*line, self._styles) for line in lines]
+        return [self._layout.coloured(line, self._styles) for line in lines]

@@ -118,7 +118,7 @@ class EngineConsole:
 
     def count(self, text: str) -> int:
         """Return how many tokens a text has for the loaded model; it raises what `run` raises."""
-        counted: TokenCount = self.run(CountTokens("", text), stoppable=False)
+        counted: TokenCount = self.run(CountTokens(text), stoppable=False)
         return counted.tokens
 
     async def _last_event(self, job: AnyJob, handle: Callable[[Any], None] | None) -> Any:

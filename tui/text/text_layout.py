@@ -4,11 +4,14 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import groupby
+
+from textual.content import Content, Span
 
 from tui.text.formatted_text import Formatter
 from tui.text.fragment import Fragment, Ghosts, breaks, drawn, plain, with_ghosts
 from tui.text.markdown_reading import Block, read
-from tui.text.token_styles import GHOST, Run
+from tui.text.token_styles import GHOST, Kind, Run, Styles
 
 MAX_BLOCK, MAX_WORD = 8_000, 2_000
 """Characters of the longest block and the longest word that are laid out together. A text is not
@@ -29,6 +32,9 @@ class TextLayout:
         """The lines; none is wider than the width."""
         self.stable = 0
         """How many lines no later run can change."""
+        self.kinds: set[Kind] = set()
+        """The kinds of all tokens in the text."""
+        self._kinds: list[Kind] = []  # of the token at each position
         self._formatted, self._ansi, self._dark = formatted, ansi, dark
         self._ghosts: Ghosts = deque()  # rejected drafts that the stable lines do not show
         self._start = 0  # of the text that the stable lines do not show
@@ -43,6 +49,8 @@ class TextLayout:
                 self._ghosts.append((len(self.text), text))
             else:
                 self.text += text
+                self.kinds |= {kind} if text else set()
+                self._kinds += [kind] * len(text)
         changed = self.stable
         del self.lines[changed:]
         if self._formatted:
@@ -51,6 +59,16 @@ class TextLayout:
             self._add_lines()
         self.lines = self.lines or [drawn("")]
         return changed
+
+    def coloured(self, line: Fragment, styles: Styles) -> Content:
+        """Return a line with the styles of its tokens over those of its format."""
+        spans, begin = list[Span](), 0
+        at = line.positions[: len(line.content)]
+        for kind, group in groupby(self._kinds[p] if p >= 0 else "" for p in at):
+            end = begin + len([*group])
+            spans += [Span(begin, end, style)] if (style := styles.get(kind)) else []
+            begin = end
+        return Content(line.content.plain, [*line.content.spans, *spans])
 
     def _add_blocks(self) -> None:
         source = self._opening + self.text[self._start :]

@@ -17,7 +17,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from assistant.events import Origin, Step, Token
-from tui.text.token_styles import GHOST, Kind, Run, TokenKinds, runs_of, styles
+from tui.text.token_styles import GHOST, Kind, Run, runs_of, styles
 
 if TYPE_CHECKING:  # Markdown is imported after the first frame
     from tui.text.fragment import Fragment
@@ -70,7 +70,6 @@ class TextView(Widget):
         self._steps: list[Step] = []
         self._waiting: deque[Run] = deque()  # runs that are not shown yet
         self._layout: TextLayout | None = None  # None until the width is known
-        self._kinds = TokenKinds()
         self._painted, self._pause = 0.0, REPAINT_EVERY_S
         self._timer: Timer | None = None
 
@@ -87,7 +86,7 @@ class TextView(Widget):
     def kinds(self) -> set[Kind]:
         """The kinds of tokens that are shown in a style of their own."""
         shown = {GHOST} if self.ghosts and any(step.rejected for step in self._steps) else set()
-        return shown | self._kinds.all if self.colours else shown
+        return shown | self._layout.kinds if self.colours and self._layout else shown
 
     def add(self, step: Step) -> None:
         """Append a round; it is painted soon."""
@@ -160,8 +159,8 @@ class TextView(Widget):
     def coloured(self, line: "Fragment") -> Content:
         """Return a line with the styles of its tokens over those of its format."""
         content, marks = line.content, list[Span]()
-        if self.colours:
-            content = self._kinds.coloured(*line, styles(self.app.no_color))
+        if self.colours and self._layout:
+            content = self._layout.coloured(line, styles(self.app.no_color))
         for start, end, style in self.marks:
             marked = (i for i, at in enumerate(line.positions) if start <= at < end)
             marks += [Span(index, index + 1, style) for index in marked]
@@ -193,7 +192,7 @@ class TextView(Widget):
 
         ansi, dark = self.app.native_ansi_color, self.app.current_theme.dark
         self._layout = TextLayout(width, self._formatted, ansi, dark)
-        self.lines, self._kinds = [], TokenKinds()
+        self.lines = []
         self._waiting = deque(run for step in self._steps for run in runs_of(step, self.ghosts))
         self._advance(self._layout)
 
@@ -213,10 +212,10 @@ class TextView(Widget):
     def _advance(self, layout: "TextLayout") -> list[int]:
         """Lay out some waiting runs; return the lines that change."""
         self._painted = monotonic()
-        runs = self._pop_runs()
-        if self._kinds.add(runs):
+        count = len(layout.kinds)
+        stable = layout.add(self._pop_runs())
+        if len(layout.kinds) > count:
             self.post_message(self.KindsChanged())
-        stable = layout.add(runs)
         before, after = self.lines[stable:], layout.lines[stable:]
         if self.is_streaming:
             after[-1] = after[-1].followed_by(Content.styled(CARET, "$accent"))

@@ -1,9 +1,8 @@
 """The style of tokens by origin, with and without colour."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping
 
-from textual.content import Content, Span
+from textual.content import Content
 
 from assistant.events import Origin, RejectedToken, Step, Token
 from tui.safe import safe
@@ -78,34 +77,3 @@ def _text(token: Token | RejectedToken) -> str:
     text = safe(token.text)
     is_rejected = isinstance(token, RejectedToken)
     return text.replace("\n", "⏎").replace("\t", "⇥") if is_rejected else text
-
-
-class TokenKinds:
-    """The kind of the token at each position of a text."""
-
-    def __init__(self) -> None:
-        self.all: set[Kind] = set()
-        """All kinds in the text."""
-        self._kinds: list[Kind] = []  # by position
-
-    def add(self, runs: Iterable[Run]) -> bool:
-        """Append runs, except rejected drafts; return whether a kind among them is new."""
-        count = len(self.all)
-        for text, kind in runs:
-            if kind != GHOST and text:
-                self.all.add(kind)
-                self._kinds += [kind] * len(text)
-        return len(self.all) > count
-
-    def at(self, position: int) -> Kind:
-        """Return the kind at a position; drawn characters (-1) count as not guessed."""
-        return self._kinds[position] if position >= 0 else Origin.TARGET
-
-    def coloured(self, line: Content, positions: Sequence[int], styles: Styles) -> Content:
-        """Return a line with the styles of its tokens over those of its format."""
-        spans, begin = list[Span](), 0
-        for kind, group in groupby(map(self.at, positions[: len(line)])):
-            end = begin + len([*group])
-            spans += [Span(begin, end, style)] if (style := styles[kind]) else []
-            begin = end
-        return Content(line.plain, [*line.spans, *spans])

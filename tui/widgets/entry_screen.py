@@ -1,7 +1,6 @@
 """Text entry: a text area, an input line, and a dialog that asks for a text."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import split_graphemes
@@ -11,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Input, Static, TextArea
 from textual.widgets.input import Selection
@@ -44,18 +42,13 @@ JOINERS = "\u200c", "\u200d"
 
 
 class TextEntry(TextArea):
-    """A text area that handles keys in the order of their arrival, and moves by graphemes."""
+    """A text area that moves by graphemes."""
 
     async def _on_key(self, event: events.Key) -> None:
-        # Textual runs bindings later, after text that was typed since.
-        for binding in self._bindings.key_to_bindings.get(event.key, ()):
-            if await self.app.run_action(binding.action, self):
-                break
-        else:
-            if event.character not in JOINERS:
-                await super()._on_key(event)
-                return
-            self.replace(event.character, *self.selection, maintain_selection_offset=False)
+        if event.character not in JOINERS:
+            await super()._on_key(event)
+            return
+        self.replace(event.character, *self.selection, maintain_selection_offset=False)
         event.stop()
         event.prevent_default()
 
@@ -121,13 +114,7 @@ class EntryLine(Input, inherit_bindings=False):
 
 
 class EntryText(TextEntry):
-    """The text area of a dialog: Enter completes it."""
-
-    @dataclass
-    class Completed(Message):
-        """Enter was pressed."""
-
-        text: str
+    """The text area of a dialog, to which Enter belongs."""
 
     def __init__(self, text: str, many_lines: bool) -> None:
         super().__init__(text, compact=True, highlight_cursor_line=False, tab_behavior="focus")
@@ -135,16 +122,10 @@ class EntryText(TextEntry):
         self._many_lines = many_lines
 
     async def _on_key(self, event: events.Key) -> None:
-        # Not bindings: text that was typed after the key would come first.
-        if event.key not in ("enter", "ctrl+j"):
-            await super()._on_key(event)
-            return
-        event.stop()
-        event.prevent_default()
         if event.key == "enter":
-            self.post_message(self.Completed(self.text))
-        elif self._many_lines:
-            self.replace("\n", *self.selection, maintain_selection_offset=False)
+            event.prevent_default()
+        else:
+            await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         if not self._many_lines:
@@ -166,7 +147,9 @@ class EntryScreen(Dialog[str | None]):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Cancel", id="entry.cancel", priority=True)
+        Binding("escape", "dismiss(None)", "Cancel", id="entry.cancel", priority=True),
+        Binding("enter", "accept"),
+        Binding("ctrl+j", "new_line"),
     ]
 
     def __init__(
@@ -204,8 +187,13 @@ class EntryScreen(Dialog[str | None]):
         self.message.set_class(bool(reason), "wrong")
         self.message.update(safe(f"✗ {reason}" if reason else self._hint))
 
-    @on(EntryText.Completed)
-    def accept(self, message: EntryText.Completed) -> None:
+    def action_new_line(self) -> None:
+        """Begin another line, if there may be many."""
+        if self._many_lines:
+            self.input.replace("\n", *self.input.selection, maintain_selection_offset=False)
+
+    def action_accept(self) -> None:
         """Return a valid text; an unchanged one in its original form, not made safe."""
-        if self.is_current and not self._invalid_reason(message.text):
-            self.dismiss(self._text if message.text == self._before else message.text)
+        text = self.input.text
+        if not self._invalid_reason(text):
+            self.dismiss(self._text if text == self._before else text)

@@ -65,7 +65,7 @@ def test_a_build_that_may_have_crashed_is_removed(tmp_path, monkeypatch, engine,
 
 @pytest.mark.parametrize("kind", get_args(LabJob), ids=lambda kind: kind.__name__)
 def test_a_job_that_names_models_says_which_may_be_to_blame(kind: type) -> None:
-    of_chat = SETUP, ask(), Prefill(ask()), Race((), ask()), CountTokens("a", "b")
+    of_chat = SETUP, ask(), Prefill(ask()), Race((), ask()), CountTokens("b")
     jobs = *of_chat, Tune(SETUP), Lockstep(()), Prove(SETUP)
     (job,) = (job for job in jobs if type(job) is kind)
     sentence = message(job, -signal.SIGSEGV, "")

@@ -47,7 +47,7 @@ from tests.patience import WAIT_S
 
 JOBS = 60
 READY = Ready(ModelInfo("target", "a", Path("a.gguf"), 1), None, None)
-DONE = TokenCount("a", 1)
+DONE = TokenCount(1)
 PREPARED = Prepared(1, 0, 0)
 LOADING = Loading("target", "a", 0.5)
 FAILED = Failed("It is gone.", "ModelError")
@@ -153,7 +153,7 @@ async def test_every_stream_ends_once_whatever_is_cancelled(setup: EngineArgs, d
     streams: list[EventStream] = []
     for number in range(JOBS):
         job: AnyJob = ask(max_tokens=dice.choice((1, 90)))
-        streams.append(engine.do(CountTokens("a", "four") if dice.random() < 0.2 else job))
+        streams.append(engine.do(CountTokens("four") if dice.random() < 0.2 else job))
         for each in dice.sample(streams, min(len(streams), dice.choice((0, 0, 1, 2)))):
             each.cancel()
         await asyncio.sleep(dice.choice((0, 0, 0.02)))
@@ -171,7 +171,7 @@ async def test_every_stream_ends_once_whatever_is_cancelled(setup: EngineArgs, d
 
 
 @pytest.mark.parametrize(
-    "job", [ask(), CountTokens("a", "b"), Prefill(ask())], ids=lambda job: type(job).__name__
+    "job", [ask(), CountTokens("b"), Prefill(ask())], ids=lambda job: type(job).__name__
 )
 async def test_reading_ahead_gives_way_to_any_job(engine: Puppets, job: AnyJob) -> None:
     reading = engine.do(Prefill(ask()))
@@ -189,7 +189,7 @@ async def test_reading_ahead_gives_way_to_any_job(engine: Puppets, job: AnyJob) 
 
 async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(engine: Puppets) -> None:
     engine.do(ask())
-    reading, counting = engine.do(Prefill(ask())), engine.do(CountTokens("a", "b"))
+    reading, counting = engine.do(Prefill(ask())), engine.do(CountTokens("b"))
     assert await events_of(reading) == [STOPPED]
     await rest()
     engine.last.says(end=Finished("", (), Stop.LENGTH, Stats("ars")))
@@ -197,7 +197,7 @@ async def test_a_waiting_prefill_is_never_begun_once_another_job_waits(engine: P
     assert engine.last.sent[-1] == counting.job
 
 
-@pytest.mark.parametrize("job", [Prefill(ask()), CountTokens("a", "b")], ids=["read", "count"])
+@pytest.mark.parametrize("job", [Prefill(ask()), CountTokens("b")], ids=["read", "count"])
 async def test_nothing_is_loaded_to_read_ahead_or_to_count(engine: Puppets, job: AnyJob) -> None:
     answering = engine.do(ask())
     await rest()

@@ -100,8 +100,7 @@ async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
             if rng.random() < 0.2:
                 await page.settle()
                 await terminal.comes_to_show()
-        answer.finish("an end")
-        await page.settle()
+        await page.end(answer, "length")
         await terminal.comes_to_show()
 
     await on_terminal(do)

@@ -152,7 +152,7 @@ async def test_exact_counts_replace_the_guess(folder: Path) -> None:
         await typist.until(lambda: typist.app.wanted)
         (wanted,) = typist.app.wanted
         assert wanted.text == "blackcurrants"
-        typist.prompt.attached.show_count(TokenCount(wanted.label, 5))
+        typist.prompt.attached.show_count(typist.chips[0].attachment, TokenCount(5))
         assert "5 tokens" in typist.row
         assert "≈" not in typist.row
         typist.prompt.attached.recount()  # another model

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from assistant.events import Stats, Step, Trace
-from assistant.store.values import Attachment
+from assistant.store.values import MARKS, Attachment
 from models.errors import StorageError
 from tests.tui.chat.turns import (
     RESIDUAL,
@@ -60,7 +60,7 @@ async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
         streaming.focus()
         await page.settle()
         assert set(page.keys()) == set("cvgi")
-        streaming.finish("", "failed")
+        streaming.end(replace(streaming.record, state="failed"))
         await page.settle()
         assert set(page.keys()) == set("cvginrfd")
         text = "```\nx\n```"
@@ -221,11 +221,11 @@ async def test_new_text_below_is_hinted_at_without_scrolling() -> None:
         await page.settle()
         assert page.view.scroll_y == place
         assert "↓ new text below" in page.text
-        await page.end(streaming, "done")
+        await page.end(streaming, "length")
         assert page.view.scroll_y == place
         await page.pilot.click(page.view.hint)
         await page.settle()
-        assert "done" in page.text
+        assert MARKS["length"] in page.text
         assert "new text below" not in page.text
 
 
@@ -243,7 +243,7 @@ async def test_the_hint_disappears_once_all_text_is_visible() -> None:
         streaming.add(round_of("\n\n11"))
         await page.settle()
         assert "new text below" not in page.text
-        await page.end(streaming, "done")
+        await page.end(streaming, "length")
 
 
 def top_paragraph(page: Shown) -> str:
@@ -265,7 +265,7 @@ async def test_the_reader_stays_at_the_passage_whatever_happens_to_the_answer() 
             streaming.add(step)
         await page.settle()
         assert top_paragraph(page) == place
-        await page.end(streaming, "done")
+        await page.end(streaming, "length")
         assert top_paragraph(page) == place
         streaming.focus(scroll_visible=False)
         for key in ("v", "g", "g", "v"):

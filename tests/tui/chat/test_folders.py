@@ -106,7 +106,7 @@ async def test_texts_that_together_take_long_to_read_are_read_as_far_as_time_all
         assert not any(each.is_folder for each in attached.attachments)  # of unknown speed
         attached.limits = ReadingLimits(0.02, 12.0)
         assert [each.is_folder for each in attached.attachments] == [False, False, True]
-        attached.show_count(TokenCount(attached.chips[0].label, 10))
+        attached.show_count(attached.chips[0].attachment, TokenCount(10))
         assert not any(each.is_folder for each in attached.attachments)
 
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from textual.app import App, ComposeResult
@@ -111,9 +112,9 @@ class Shown(Driver):
         await self.pilot.press(*keys)
         await self.settle()
 
-    async def end(self, answer: Answer, note: str = "") -> None:
+    async def end(self, answer: Answer, stop: str = "stop-token") -> None:
         """Let an answer be complete."""
-        answer.finish(note)
+        answer.end(replace(answer.record, content=answer.text, state="complete", stop=stop))
         await self.settle()
 
     async def settle(self) -> None:

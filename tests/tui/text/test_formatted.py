@@ -28,11 +28,11 @@ async def test_an_answer_is_formatted_and_coloured_from_its_first_token_on() -> 
         assert "▌ python" in page.text
         assert "▌ x = 1▍" in page.text
         while_streaming = characters(shown)
-        await page.end(shown, "12 tokens")
+        await page.end(shown, "length")
         assert characters(shown) == [
             look if look[0] != "▍" else (" ", "on $panel 60%") for look in while_streaming
         ]
-        assert "12 tokens" in page.text
+        assert "cut at the length limit" in page.text
 
 
 async def test_v_toggles_the_colours_of_an_answer() -> None:

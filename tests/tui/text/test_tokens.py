@@ -150,6 +150,6 @@ async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
         assert 0 < len(view.lines) < 10_000
         while sum(line.content.cell_length + 1 for line in view.lines) < 999_000:
             await page.pilot.pause(0.05)
-        answer.finish("")
+        await page.end(answer)
         await page.pilot.press("pageup")
         assert page.view.is_running

@@ -106,28 +106,24 @@ class Answer(Turn):
             self.thought.show_stats(stats)
             self.thought.set_streaming(not self.text)
 
-    def finish(self, footnote: str, state: State = "complete") -> None:
-        """Remove the caret, and show below how the answer was decoded, and the files it holds."""
+    def end(self, record: StoredMessage) -> None:
+        """Remove the caret, strike citations without support, and show how the answer ended."""
         from assistant.edit.proposals import names  # after the first frame
 
-        self.state = state
+        self.state, records = record.state, self._active_branch.records
+        support = check(record, records)
+        wrong = wrong_citations(record.content, support.wrong)
+        self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
         self.tokens.set_streaming(False)
         self.thought.set_streaming(False)
         self._calling.display = False
-        self._files = names(self.record, self._active_branch.records)
+        lines = (support.unfound * self._opened_again, *support.warnings)
+        footnote, self._files = footer_lines(record, lines), names(record, records)
         if self._files:
             footnote += f" · {TO_MESSAGES}, a writes {self._files}"
         self._footnote.update(safe(footnote))
         self._footnote.display = bool(footnote)
         self.refresh_keys()
-
-    def end(self, record: StoredMessage) -> None:
-        """Show how a stored answer ended, and strike citations that no passage supports."""
-        support = check(record, self._active_branch.records)
-        wrong = wrong_citations(record.content, support.wrong)
-        self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
-        lines = (support.unfound * self._opened_again, *support.warnings)
-        self.finish(footer_lines(record, lines), record.state)
 
     def resume(self) -> None:
         """Continue an answer that was stopped: new rounds follow the existing ones."""

@@ -1,13 +1,12 @@
 """Tool calls in a conversation: one that waits for approval, and the result of one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import monotonic, time
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
@@ -17,7 +16,7 @@ from assistant.session.tool_loop import Decision
 from assistant.store.values import StoredMessage
 from assistant.tools.values import OfferedTool
 from tui.app.textual_private import follows_end
-from tui.chat.conversation.turn import NOT_STORED, Turn, Verb, shorten, turns_in
+from tui.chat.conversation.turn import NOT_STORED, Turn, TurnAction, Verb, shorten, turns_in
 from tui.labels import TO_MESSAGES, access, arguments, call_parts, outcome
 from tui.safe import safe
 
@@ -122,13 +121,6 @@ class ApprovalTurn(Turn, inherit_bindings=False):
         Binding("escape,n", "decide('refuse')", "Refuse", id="call.refuse", tooltip="Refuse it"),
     ]
 
-    @dataclass
-    class Decided(Message):
-        """The user decided on a tool call."""
-
-        turn: "ApprovalTurn"
-        decision: Decision
-
     def __init__(self, call: ToolCall, tool: OfferedTool) -> None:
         super().__init__(f"Run {call.name}?", replace(NOT_STORED, created=time()))
         self.call, self.tool, self.text = call, tool, call.arguments
@@ -169,4 +161,4 @@ class ApprovalTurn(Turn, inherit_bindings=False):
     def action_decide(self, decision: Decision) -> None:
         """Post the decision, unless the key came before anyone can have read this."""
         if monotonic() - self._since >= IGNORED_S:
-            self.post_message(self.Decided(self, decision))
+            self.post_message(TurnAction(self, decision))

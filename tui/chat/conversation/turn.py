@@ -15,6 +15,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
+from assistant.session.tool_loop import Decision
 from assistant.store.values import Attachment, StoredMessage
 from tui.labels import byte_size, model_name
 from tui.safe import one_line, safe
@@ -45,7 +46,7 @@ class TurnAction(Message):
     """The user wants something done with a turn."""
 
     turn: "Turn"
-    verb: Verb
+    verb: Verb | Decision
 
 
 class Turn(Vertical):

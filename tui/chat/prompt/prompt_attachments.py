@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import ClassVar
 
@@ -40,7 +41,6 @@ COUNTED = 400_000
 class Chip:
     """An attachment with its size and tokens."""
 
-    label: str  # unique, also among attachments of one name
     attachment: Attachment
     size: str
     tokens: int
@@ -79,7 +79,6 @@ class PromptAttachments(Widget):
 
     submit: Callable[[CountTokens, Callable[[Event], None]], object] | None = None
     """Has the engine count tokens, once a model is loaded."""
-    _last_label = 0
 
     def validate_chips(self, chips: tuple[Chip, ...]) -> tuple[Chip, ...]:
         """Mark texts of which only passages are read: they take too long, or do not fit."""
@@ -118,9 +117,8 @@ class PromptAttachments(Widget):
 
     def add(self, attachment: Attachment) -> None:
         """Add an attachment, which replaces one of the same name."""
-        self._last_label += 1
-        label, whole = f"attachment {self._last_label}", attachment.whole
-        chip = Chip(label, whole, byte_size(whole.text), tokens(whole.text))
+        whole = attachment.whole
+        chip = Chip(whole, byte_size(whole.text), tokens(whole.text))
         others = [other for other in self.chips if other.attachment.name != whole.name]
         self.chips = (*others, chip)
         self._request_count(chip)
@@ -140,11 +138,11 @@ class PromptAttachments(Widget):
         for chip in self.chips:
             self._request_count(chip)
 
-    def show_count(self, event: Event) -> None:
+    def show_count(self, attachment: Attachment, event: Event) -> None:
         """Show the counted tokens of an attachment."""
         if isinstance(event, TokenCount):
             for at, chip in enumerate(self.chips):
-                if chip.label == event.label:
+                if chip.attachment is attachment:
                     chip = replace(chip, tokens=event.tokens, counted=True)
                     self.chips = (*self.chips[:at], chip, *self.chips[at + 1 :])
 
@@ -161,8 +159,9 @@ class PromptAttachments(Widget):
         return pack([drawn(chip, width) for chip in self.chips], width)
 
     def _request_count(self, chip: Chip) -> None:
-        if self.submit is not None and 0 < len(chip.attachment.text) <= COUNTED:
-            self.submit(CountTokens(chip.label, chip.attachment.text), self.show_count)
+        attachment = chip.attachment
+        if self.submit is not None and 0 < len(attachment.text) <= COUNTED:
+            self.submit(CountTokens(attachment.text), partial(self.show_count, attachment))
 
 
 def pack(cells: Sequence[Content], width: int) -> list[list[Content]]:
