@@ -21,9 +21,7 @@ from assistant.events import (
     Finished,
     Origin,
     Prefilled,
-    Stats,
     Stop,
-    Tally,
     acceptance_prob,
 )
 from assistant.prompt.answer_text import AnswerText

@@ -8,6 +8,7 @@ from gguf import GGMLQuantizationType
 from assistant.engine.engine_choice import ANSWER, EngineFigures, choose_engine
 from assistant.lab import engine_trial
 from assistant.lab.engine_trial import compare, fastest
+from assistant.lab.protocol import Measuring
 from assistant.request import EngineArgs
 from models.errors import Cancelled, ModelError
 from models.progress import CancelFlag
@@ -62,7 +63,7 @@ def test_a_machine_too_slow_for_the_whole_trial_is_measured_too(tiny_target, mon
 @needs_both
 def test_the_measured_engine_is_chosen_until_the_file_changes(setup, tmp_path, monkeypatch):
     monkeypatch.setattr(engine_trial, "run", lambda name, *_: FLAT if name == "llama" else STEEP)
-    tried = list[str]()
+    tried = list[Measuring]()
     assert compare(setup, tmp_path, CancelFlag(), tried.append).engine == "llama"
     assert [progress.what.split()[-1] for progress in tried] == ["llama.cpp", "ik_llama.cpp"]
     assert choose_engine(setup).engine == "llama"
