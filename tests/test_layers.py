@@ -23,7 +23,7 @@ HOMES = {
     "tree_sitter": ("assistant/edit/",),
     "mcp": ("assistant/tools/",), "mcp_types": ("assistant/tools/",),
     "anyio": ("assistant/tools/",), "pydantic": ("assistant/tools/",),
-    "msgspec": ("assistant/", "models/files/", "models/mapping.py"),
+    "msgspec": ("assistant/", "models/files/"),
     "numpy": ("models/", "assistant/"),
 }  # fmt: skip
 BELOW = {"models": {"models"}, "assistant": {"models", "assistant"}, "tui": set(PACKAGES)}

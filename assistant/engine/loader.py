@@ -192,10 +192,12 @@ class Loader:
         ours, theirs = target.weights.header, draft.weights.header
         if ours.vocabulary == theirs.vocabulary:
             return VocabularyMapping.identity(target.n_vocab, draft.n_vocab)
-        from models.mapping import cached_mapping
+        from models.gguf import read_vocabulary
+        from models.mapping import shared_tokens
 
         try:
-            return VocabularyMapping(*cached_mapping(ours, theirs, self.setup.cache))
+            vocabularies = read_vocabulary(ours.path), read_vocabulary(theirs.path)
+            return VocabularyMapping(*shared_tokens(*vocabularies))
         except ModelError as error:
             names = f"{theirs.path.name} cannot draft for {ours.path.name}"
             raise ModelError(f"{names}: {error}.") from error
