@@ -4,14 +4,14 @@ import math
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from assistant.passages import index_file, vocabulary, words
-from assistant.passages.splitting import Passage
+from assistant.passages.splitting import Passage, lacks_header
 from assistant.passages.words import COMPOUNDING
 from assistant.streamed_text import UNSPACED
 
@@ -28,9 +28,10 @@ KNOWN, RELATED = 0.35, 0.5
 folder to be about it; and the share of that passage's own share that the others must have."""
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must have
-COPY, CORRECTED, VERSION = 0.8, 0.6, 0.4
+SIMILAR = 12  # the longest words by which other versions are looked for, and how many are compared
+COPY, CORRECTED = 0.8, 0.6
 """The share of trigrams above which a passage may be a version of another, and of one with the same
-first line; and of what others must have, as the question may name what a later version replaced."""
+first line."""
 
 
 class Hits(NamedTuple):
@@ -49,6 +50,7 @@ class _Word(NamedTuple):
 class _Version(NamedTuple):
     share: float
     id: int
+    language: str
     changed: int  # ns
     passage: Passage
     words: list[str]
@@ -146,7 +148,17 @@ class _Query:
             own, parts = Passage(first, last, heading, text, file, header=header), text.split()
             if language not in self._foreign or shares[id_] >= min_share or id_ in named:
                 trigrams = {*zip(parts, parts[1:], parts[2:], strict=False)}
-                yield _Version(shares[id_], id_, changed, own, parts, trigrams)
+                yield _Version(shares[id_], id_, language, changed, own, parts, trigrams)
+
+    def similar(self, version: _Version) -> list[int]:
+        """Return the passages with most of the longest words of one, which may be versions of it.
+
+        A question that names what only one version has finds the others by them.
+        """
+        terms = {*words.terms(version.passage.text, version.language).split()}
+        query = " OR ".join(f'"{term}"' for term in sorted(terms, key=len)[-SIMILAR:])
+        find = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+        return [id_ for (id_,) in self._sql.execute(find, (query, SIMILAR))] if query else []
 
 
 def find(
@@ -180,21 +192,33 @@ def find(
     related = RELATED * max(shares.values()) * (1.0 if subject else 0.5)  # "no, the other one"
     for id_, weight in named.items():
         shares[id_], scores[id_] = shares[id_] + weight, scores[id_] + weight
-    ids = [id_ for id_, share in shares.items() if share >= VERSION * related]
+    ids = [id_ for id_, share in shares.items() if share >= related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
-    fit = query.versions(ids[: 4 * limit], shares, FOREIGN * whole, named)
-    return Hits(_join(_distinct(fit, folder, limit, related)), query.instead)
+
+    def versions(ids: Sequence[int]) -> Iterator[_Version]:
+        return query.versions(ids, shares, FOREIGN * whole, named)
+
+    def similar(version: _Version) -> Iterator[_Version]:
+        return versions(query.similar(version))
+
+    fit = versions(ids[: 4 * limit])
+    return Hits(_join(_distinct(fit, similar, folder, limit, related)), query.instead)
 
 
 def _distinct(
-    fit: Iterable[_Version], folder: Path, limit: int, related: float
+    fit: Iterable[_Version],
+    similar: Callable[[_Version], Iterable[_Version]],
+    folder: Path,
+    limit: int,
+    related: float,
 ) -> dict[int, Passage]:
     """Return the first passages, each text once and followed by its other versions.
 
     Versions may contradict each other, so their notes say which file is newer.
     """
     texts, distinct = list[list[_Version]](), dict[int, Passage]()
-    for version in fit:
+    others = chain.from_iterable(similar(versions[0]) for versions in islice(texts, limit))
+    for version in chain(fit, others):
         near = [versions for versions in texts if _are_near(version, versions[0])]
         if not near and version.share >= related:
             texts.append([version])
@@ -203,7 +227,7 @@ def _distinct(
     for versions in texts:
         latest = max(versions, key=lambda version: version.changed)
         older = [version for version in versions if version.changed < latest.changed]
-        for _, id_, changed, passage, *_ in (versions[0], latest, *versions):
+        for _, id_, _, changed, passage, *_ in (versions[0], latest, *versions):
             other = latest if changed < latest.changed else next(iter(older), None)
             if other:
                 name = other.passage.path.relative_to(folder)
@@ -226,7 +250,8 @@ def _join(passages: dict[int, Passage]) -> list[Passage]:
     runs = list[tuple[int, Passage]]()
     for id_, own in sorted(passages.items()):
         rank = ranks[id_]
-        if id_ == last + 1 and runs[-1][1].path == own.path:
+        is_next = id_ == last + 1 and runs[-1][1].path == own.path
+        if is_next and not lacks_header(own.header, runs[-1][1]):
             earlier_rank, run = runs.pop()
             gap = "\n" * min(3, max(1, own.first - run.last))
             text, note = run.text + gap + own.text, run.note or own.note

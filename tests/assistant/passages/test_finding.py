@@ -7,7 +7,7 @@ import pytest
 
 from assistant.passages import finding
 from assistant.passages.folder_index import FolderIndex
-from assistant.passages.splitting import Passage
+from assistant.passages.splitting import Passage, TextLine, split
 from tests.assistant.passages.indexes import indexed_here, names
 
 _ROWS = Path(__file__).with_name("within.txt").read_text("utf-8").splitlines()
@@ -86,9 +86,10 @@ def test_a_version_that_differs_in_a_word_stands_beside_the_other(write, old, ne
     for name, changed in (("a", 2), ("b", 3), ("d", 1)):
         os.utime(index.folder / f"{name}.md", ns=(changed, changed))
     indexed_here(index.folder, index.folder.parent / "cache")
-    passages = index.find(f"zebra beast7 {old}", limit=2).passages
-    notes, older = {each.path.name: each.note for each in passages}, passages[0].path.name
-    assert notes == {older: "older than b.md", "b.md": f"newer than {older}"}
+    for question in (f"zebra beast7 {old}", f"What is {old}?"):
+        passages = index.find(question, limit=2).passages
+        notes, older = {each.path.name: each.note for each in passages}, passages[0].path.name
+        assert notes == {older: "older than b.md", "b.md": f"newer than {older}"}
 
 
 def test_the_same_text_is_found_once(write):
@@ -194,3 +195,16 @@ def test_a_row_is_found_with_its_header_by_words_of_both(write):
     (found,) = index.find("What does a child pay in Town151?", limit=1).passages
     assert found.text.startswith("| city | adult | child |\n|---|---|---|\n| Town")
     assert "\n| Town151 | 4 | 1 |\n" in found.text
+
+
+def test_the_parts_of_a_wide_row_have_the_names_of_their_columns_and_are_not_joined():
+    lines = [
+        ",".join(f"{name}{at}" for at in range(300)) for name in ("column", "old___", "new___")
+    ]
+    parts = split(map(TextLine._make, enumerate(lines, 1)), False, (), lines[0])
+    parts = [part._replace(path=Path("a.csv")) for part in parts if part.header]
+    passages = finding._join(dict(enumerate(parts, 1)))
+    assert len(passages) == len(parts) > 4
+    for passage in passages:
+        names, cells = (row.split(",") for row in passage.text.split("\n"))
+        assert [name[6:] for name in names] == [cell[6:] for cell in cells]
