@@ -1,6 +1,7 @@
 """The endpoint: OpenAI's completions, responses and list of models, over HTTP."""
 
 import asyncio
+import re
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -95,8 +96,9 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and report the exchange when it has ended."""
         began = time.perf_counter()
-        # Some programs join the address and the path with one slash too many.
-        scope["path"] = "/" + "/".join(filter(None, scope["path"].split("/")))
+        # Some programs send the address with the path, or join them with one slash too many.
+        path = re.sub("^https?://[^/]*", "", scope["path"])
+        scope["path"] = "/" + "/".join(filter(None, path.split("/")))
         exchange = Exchange(scope, receive, send)
         scope["state"]["exchange"] = exchange
         try:
