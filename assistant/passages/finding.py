@@ -4,14 +4,15 @@ import math
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from assistant.passages import index_file, vocabulary, words
-from assistant.passages.splitting import Passage, lacks_header
+from assistant.passages.splitting import Passage
 from assistant.passages.words import COMPOUNDING
 from assistant.streamed_text import UNSPACED
 
@@ -195,35 +196,24 @@ def find(
     ids = [id_ for id_, share in shares.items() if share >= related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
 
-    def versions(ids: Sequence[int]) -> Iterator[_Version]:
-        return query.versions(ids, shares, FOREIGN * whole, named)
-
-    def similar(version: _Version) -> Iterator[_Version]:
-        return versions(query.similar(version))
-
-    fit = versions(ids[: 4 * limit])
-    return Hits(_join(_distinct(fit, similar, folder, limit, related)), query.instead)
-
-
-def _distinct(
-    fit: Iterable[_Version],
-    similar: Callable[[_Version], Iterable[_Version]],
-    folder: Path,
-    limit: int,
-    related: float,
-) -> dict[int, Passage]:
-    """Return the first passages, each text once and followed by its other versions.
-
-    Versions may contradict each other, so their notes say which file is newer.
-    """
-    texts, distinct = list[list[_Version]](), dict[int, Passage]()
-    others = chain.from_iterable(similar(versions[0]) for versions in islice(texts, limit))
-    for version in chain(fit, others):
-        near = [versions for versions in texts if _are_near(version, versions[0])]
+    versions = partial(query.versions, shares=shares, min_share=FOREIGN * whole, named=named)
+    texts = list[list[_Version]]()  # each with its versions
+    others = (versions(query.similar(text[0])) for text in islice(texts, limit))
+    for version in chain(versions(ids[: 4 * limit]), chain.from_iterable(others)):
+        near = [text for text in texts if _are_near(version, text[0])]
         if not near and version.share >= related:
             texts.append([version])
         elif near and version.words not in [other.words for other in near[0]]:
             near[0].append(version)
+    return Hits(_join(_dated(texts, folder, limit)), query.instead)
+
+
+def _dated(texts: Iterable[list[_Version]], folder: Path, limit: int) -> dict[int, Passage]:
+    """Return the first passages, each text once and followed by its other versions.
+
+    Versions may contradict each other, so their notes say which file is newer.
+    """
+    distinct = dict[int, Passage]()
     for versions in texts:
         latest = max(versions, key=lambda version: version.changed)
         older = [version for version in versions if version.changed < latest.changed]
@@ -250,8 +240,7 @@ def _join(passages: dict[int, Passage]) -> list[Passage]:
     runs = list[tuple[int, Passage]]()
     for id_, own in sorted(passages.items()):
         rank = ranks[id_]
-        is_next = id_ == last + 1 and runs[-1][1].path == own.path
-        if is_next and not lacks_header(own.header, runs[-1][1]):
+        if id_ == last + 1 and runs[-1][1].path == own.path:
             earlier_rank, run = runs.pop()
             gap = "\n" * min(3, max(1, own.first - run.last))
             text, note = run.text + gap + own.text, run.note or own.note

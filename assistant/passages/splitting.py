@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,11 +48,6 @@ def split(
     """
     buffered, size = list[_ScoredLine](), 0
     for scored in _score_lines(_with_headers(lines, header), headed):
-        if buffered and scored.header not in ("", buffered[0].header):
-            passages = [*_part(buffered, names)]
-            if any(lacks_header(scored.header, passage) for passage in passages):
-                yield from passages
-                buffered, size = [], 0
         while buffered and size + len(scored.line.text) > MAX_LENGTH - len(buffered[0].header):
             cut, break_score, size = len(buffered), scored.break_score + 1, 0
             for index, earlier in enumerate(buffered):
@@ -66,11 +60,6 @@ def split(
         buffered.append(scored)
         size += len(scored.line.text) + 1
     yield from _part(buffered, names)
-
-
-def lacks_header(header: str, above: Passage) -> bool:
-    """Return whether a passage shows another header than that of a row, or none."""
-    return header not in ("", above.header) and f"\n{header}" not in f"\n{above.text}\n"
 
 
 def _part(section: list[_ScoredLine], names: tuple[str, ...]) -> Iterator[Passage]:
@@ -114,21 +103,5 @@ def _with_headers(lines: Iterable[TextLine], header: str) -> Iterator[tuple[Text
         if is_rule and not table and "|" in before:
             above, table = before, f"{before}\n{line.text}"
         above = first or above or table
-        if first and max(2 * len(first), len(first) + len(line.text)) > MAX_LENGTH:
-            yield from _in_columns(line, first)
-        else:
-            yield line, above[: MAX_LENGTH // 2] + "\n" * bool(above)
+        yield line, above[: MAX_LENGTH // 2] + "\n" * bool(above)
         before, first = line.text, first or header * (line.text == header)
-
-
-def _in_columns(row: TextLine, header: str) -> Iterator[tuple[TextLine, str]]:
-    """Yield the parts of a row that is too wide, each with the names of its own columns."""
-    mark = max("\t;,|", key=header.count)
-    cell = re.compile(rf'(?:"[^"]*"|[^{mark}])*(?:[{mark}]|$)')
-    names = cells = ""
-    for name, text in zip_longest(*map(cell.findall, (header, row.text)), fillvalue=""):
-        if cells and len(names + name + cells + text) >= MAX_LENGTH:
-            yield row._replace(text=cells), f"{names}\n"
-            names = cells = ""
-        names, cells = names + name[: MAX_LENGTH // 2], cells + text
-    yield row._replace(text=cells), f"{names}\n"

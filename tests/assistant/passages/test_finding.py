@@ -7,7 +7,7 @@ import pytest
 
 from assistant.passages import finding
 from assistant.passages.folder_index import FolderIndex
-from assistant.passages.splitting import Passage, TextLine, split
+from assistant.passages.splitting import Passage
 from tests.assistant.passages.indexes import indexed_here, names
 
 _ROWS = Path(__file__).with_name("within.txt").read_text("utf-8").splitlines()
@@ -195,16 +195,3 @@ def test_a_row_is_found_with_its_header_by_words_of_both(write):
     (found,) = index.find("What does a child pay in Town151?", limit=1).passages
     assert found.text.startswith("| city | adult | child |\n|---|---|---|\n| Town")
     assert "\n| Town151 | 4 | 1 |\n" in found.text
-
-
-def test_the_parts_of_a_wide_row_have_the_names_of_their_columns_and_are_not_joined():
-    lines = [
-        ",".join(f"{name}{at}" for at in range(300)) for name in ("column", "old___", "new___")
-    ]
-    parts = split(map(TextLine._make, enumerate(lines, 1)), False, (), lines[0])
-    parts = [part._replace(path=Path("a.csv")) for part in parts if part.header]
-    passages = finding._join(dict(enumerate(parts, 1)))
-    assert len(passages) == len(parts) > 4
-    for passage in passages:
-        names, cells = (row.split(",") for row in passage.text.split("\n"))
-        assert [name[6:] for name in names] == [cell[6:] for cell in cells]
