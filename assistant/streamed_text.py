@@ -83,6 +83,7 @@ CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of 
 NO_TEXT = re.compile(  # or ISO-2022, HZ and UTF-7, of which all characters are ASCII
     r"\0|\x1b\$[()]?[@-D]|~\{(?:[!-w][!-}]){2,}~\}|\+A[M-Z][AEIMQUYcgkosw048]-"
 )
+ASCII = re.compile(r"[\0-\x7f]+")
 PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
 WORDS = re.compile(r"[^\0-@[-`{-\x7f\x85\xa0¥¦©-®°-²´µ·º»½×‘’–—…•™€]+")
 """Words with the signs in them, without those that code and lists have there."""
@@ -111,7 +112,7 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     replaced = data.decode("utf-8", "replace")
     if data.startswith(PACKED):
         encodings, why = [], "but an office file or an archive; save what it holds as text or PDF"
-    elif encoding == "utf-8" and _count_accented(replaced) > 2 * replaced.count("\ufffd"):
+    elif encoding == "utf-8" and len(ASCII.sub("", replaced)) > 2 * replaced.count("\ufffd"):
         line = replaced.partition("\ufffd")[0].count("\n") + 1
         why = f"in UTF-8: line {line} has bytes that are no character; replace these"
     elif encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
@@ -134,10 +135,6 @@ def _is_western(text: str) -> bool:
     """
     words = (word for word in WORDS.findall(text) if not word.isascii())
     foreign = sum(not WESTERN.fullmatch(word.lower()) for word in words)
-    accented, letters = _count_accented(text), len(re.sub("[^A-Za-z]+", "", text))
+    accented, letters = len(ASCII.sub("", text)), len(re.sub("[^A-Za-z]+", "", text))
     is_foreign = foreign > accented / 100 and accented >= letters / 1000
     return not (is_foreign or CONTROLS.search(text))
-
-
-def _count_accented(text: str) -> int:
-    return len(re.sub(r"[\0-\x7f]+", "", text))

@@ -152,10 +152,7 @@ class _Query:
                 yield _Version(shares[id_], id_, language, changed, own, parts, trigrams)
 
     def similar(self, version: _Version) -> list[int]:
-        """Return the passages with most of the longest words of one, which may be versions of it.
-
-        A question that names what only one version has finds the others by them.
-        """
+        """Return the passages with most of the longest words of one: its other versions, too."""
         terms = {*words.terms(version.passage.text, version.language).split()}
         query = " OR ".join(f'"{term}"' for term in sorted(terms, key=len)[-SIMILAR:])
         find = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"

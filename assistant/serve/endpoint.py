@@ -1,7 +1,6 @@
 """The endpoint: OpenAI's completions, responses and list of models, over HTTP."""
 
 import asyncio
-import re
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -97,8 +96,8 @@ class Endpoint:
         """Answer one request, and report the exchange when it has ended."""
         began = time.perf_counter()
         # Some programs send the address with the path, or join them with one slash too many.
-        path = re.sub("^https?://[^/]*", "", scope["path"])
-        scope["path"] = "/" + "/".join(filter(None, path.split("/")))
+        parts = [*filter(None, scope["path"].split("/"))]
+        scope["path"] = "/" + "/".join(parts[2 * (parts[:1] == ["http:"]) :])
         exchange = Exchange(scope, receive, send)
         scope["state"]["exchange"] = exchange
         try:
