@@ -63,9 +63,8 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
     versions of a file the last counts, and of several attachments of one name, too.
     """
     lines = END.sub("\n", answer.content).split("\n")
-    if not any(map(MARKS.match, lines)):
-        return []  # at once, however much is attached
-    versions = _attached_files(takewhile(lambda record: record.id != answer.id, path))
+    before = takewhile(lambda record: record.id != answer.id, path)
+    versions = _attached_files(before if any(map(MARKS.match, lines)) else ())
     last = dict[str, tuple[Sequence[str], str]]()
     for name, block, gap in _named_blocks(lines, versions):
         new = _without_name(name, block, versions.get(name, ()))

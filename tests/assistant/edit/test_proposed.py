@@ -63,7 +63,12 @@ def test_an_answer_without_a_new_version_proposes_none(answer):
 
 
 def test_what_was_attached_is_not_read_for_an_answer_without_a_block():
-    assert proposals(StoredMessage(2, 1, "assistant", CODE, 0.0, "complete"), map(pytest.fail, ["read"])) == []
+    assert (
+        proposals(
+            StoredMessage(2, 1, "assistant", CODE, 0.0, "complete"), map(pytest.fail, ["read"])
+        )
+        == []
+    )
 
 
 def test_the_version_that_was_attached_last_counts():
