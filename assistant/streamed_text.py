@@ -136,5 +136,5 @@ def _is_western(text: str) -> bool:
     words = (word for word in WORDS.findall(text) if not word.isascii())
     foreign = sum(not WESTERN.fullmatch(word.lower()) for word in words)
     accented, letters = len(ASCII.sub("", text)), len(re.sub("[^A-Za-z]+", "", text))
-    is_foreign = foreign > accented / 100 and accented >= letters / 1000
-    return not (is_foreign or CONTROLS.search(text))
+    is_known = foreign <= accented / 100 or accented < letters / 1000
+    return is_known and not CONTROLS.search(text)

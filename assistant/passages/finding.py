@@ -29,7 +29,7 @@ KNOWN, RELATED = 0.35, 0.5
 folder to be about it; and the share of that passage's own share that the others must have."""
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must have
-SIMILAR = 12  # the longest words by which other versions are looked for, and how many are compared
+SIMILAR = 12  # the words by which other versions are looked for, and how many are compared
 COPY, CORRECTED = 0.8, 0.6
 """The share of trigrams above which a passage may be a version of another, and of one with the same
 first line."""
@@ -51,7 +51,6 @@ class _Word(NamedTuple):
 class _Version(NamedTuple):
     share: float
     id: int
-    language: str
     changed: int  # ns
     passage: Passage
     words: list[str]
@@ -149,12 +148,15 @@ class _Query:
             own, parts = Passage(first, last, heading, text, file, header=header), text.split()
             if language not in self._foreign or shares[id_] >= min_share or id_ in named:
                 trigrams = {*zip(parts, parts[1:], parts[2:], strict=False)}
-                yield _Version(shares[id_], id_, language, changed, own, parts, trigrams)
+                yield _Version(shares[id_], id_, changed, own, parts, trigrams)
 
     def similar(self, version: _Version) -> list[int]:
-        """Return the passages with most of the longest words of one: its other versions, too."""
-        terms = {*words.terms(version.passage.text, version.language).split()}
-        query = " OR ".join(f'"{term}"' for term in sorted(terms, key=len)[-SIMILAR:])
+        """Return the passages with the rarest of the long words of one: its other versions, too."""
+        pairs = words.query_terms(version.passage.text, self._languages).values()
+        longest = sorted(set[str]().union(*pairs), key=len)[-2 * SIMILAR :]
+        counted = sorted(self._count_matches({term}) for term in longest)
+        shared = [word.query for word in counted if 1 < word.n_passages < MAX_PASSAGES // SIMILAR]
+        query = " OR ".join(shared[:SIMILAR])
         find = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
         return [id_ for (id_,) in self._sql.execute(find, (query, SIMILAR))] if query else []
 
@@ -192,7 +194,6 @@ def find(
         shares[id_], scores[id_] = shares[id_] + weight, scores[id_] + weight
     ids = [id_ for id_, share in shares.items() if share >= related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
-
     versions = partial(query.versions, shares=shares, min_share=FOREIGN * whole, named=named)
     texts = list[list[_Version]]()  # each with its versions
     others = (versions(query.similar(text[0])) for text in islice(texts, limit))
@@ -214,7 +215,7 @@ def _dated(texts: Iterable[list[_Version]], folder: Path, limit: int) -> dict[in
     for versions in texts:
         latest = max(versions, key=lambda version: version.changed)
         older = [version for version in versions if version.changed < latest.changed]
-        for _, id_, _, changed, passage, *_ in (versions[0], latest, *versions):
+        for _, id_, changed, passage, *_ in (versions[0], latest, *versions):
             other = latest if changed < latest.changed else next(iter(older), None)
             if other:
                 name = other.passage.path.relative_to(folder)

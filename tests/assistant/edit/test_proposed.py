@@ -62,7 +62,7 @@ def test_an_answer_without_a_new_version_proposes_none(answer):
     assert proposed(answer, *FILES) == []
 
 
-def test_what_was_attached_is_not_read_for_an_answer_without_a_block():
+def test_attached_files_are_not_read_for_an_answer_without_a_block():
     assert (
         proposals(
             StoredMessage(2, 1, "assistant", CODE, 0.0, "complete"), map(pytest.fail, ["read"])
