@@ -1,7 +1,6 @@
 """One HTTP request and its response, made of the engine's events."""
 
 import asyncio
-from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
@@ -97,7 +96,7 @@ async def body_of(request: Request) -> bytes:
                 raise ApiError(413, why, "too_large", headers={"connection": "close"})
     except TimeoutError:
         raise ApiError(408, "The request did not arrive within a minute.", "timeout") from None
-    return bytes(body).removeprefix(BOM_UTF8)
+    return bytes(body).removeprefix(b"\xef\xbb\xbf")
 
 
 async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:

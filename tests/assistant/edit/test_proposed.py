@@ -63,12 +63,8 @@ def test_an_answer_without_a_new_version_proposes_none(answer):
 
 
 def test_attached_files_are_not_read_for_an_answer_without_a_block():
-    assert (
-        proposals(
-            StoredMessage(2, 1, "assistant", CODE, 0.0, "complete"), map(pytest.fail, ["read"])
-        )
-        == []
-    )
+    answer = StoredMessage(2, 1, "assistant", CODE, 0.0, "complete")
+    assert proposals(answer, map(pytest.fail, ["read"])) == []
 
 
 def test_the_version_that_was_attached_last_counts():

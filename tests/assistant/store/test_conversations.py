@@ -20,8 +20,10 @@ def test_pinned_conversations_come_first_then_the_newest(store):
     one, two, three = (talk(store, text)[0] for text in ("one", "two", "three"))
     assert listed(store) == [three, two, one]
     # As by a clock that was wrong for a while.
-    wrong = "UPDATE conversation SET updated = 9e9"
-    store._database.write(lambda sql: sql.execute(wrong))
+    store._database.write(lambda sql: sql.execute("UPDATE conversation SET updated = 9e9"))
+    fork = store.fork(store.path(one)[-1].id)
+    assert listed(store)[0] == fork
+    store.delete(fork)
     ask(store, one, store.path(one)[-1].id, "again")
     assert listed(store) == [one, three, two]
     store.append(two, replace(store.path(two)[-1], parent=None, created=0.0))  # it is set back
@@ -32,9 +34,6 @@ def test_pinned_conversations_come_first_then_the_newest(store):
     store.pin(three, False)
     assert listed(store) == [two, one, three]
     assert [(each.id, each.messages) for each in store.summaries(limit=1)] == [(two, 3)]
-    store._database.write(lambda sql: sql.execute(wrong))
-    fork = store.fork(store.path(one)[-1].id)
-    assert listed(store)[0] == fork
 
 
 def test_a_deleted_conversation_is_not_listed_until_it_is_undeleted(store):
