@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -76,13 +77,15 @@ def _partial_mark(text: str, mark: str) -> int:
 
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
-NO_TEXT = re.compile(r"\0|\x1b\$[()]?[@-D]")  # or ISO-2022, of which all characters are ASCII
+NO_TEXT = re.compile(  # or ISO-2022, HZ and UTF-7, of which all characters are ASCII
+    r"\0|\x1b\$[()]?[@-D]|~\{(?:[!-w][!-}]){2,}~\}|\+A[M-Z][AEIMQUYcgkosw048]-"
+)
+ASCII = re.compile(r"[\0-\x7f]+")
 PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
-LOW = "a-zß-ÿœšž"
-SIGN = rf"(?![À-Þ][{LOW}])(?:Ã[\x80-¿]|[^\0-\x7f\x85{LOW}\xa0¥¦©-®°-²´µ·»½×‘’“”–—…•™€]+)"
-SIGNS = re.compile(f"(?<=[{LOW}]){SIGN}(?=[{LOW}])")
-"""Controls and signs within a word, without those that code and lists have there."""
-GERMAN = frozenset("ÄÖÜäöüß")  # runs of these alone are no sign of another encoding
+WORDS = re.compile(r"[^\0-@[-`{-\x7f\x85\xa0¥¦©-®°-²´µ·º»½×‘’–—…•™€]+")
+"""Words with the signs in them, without those that code and lists have there."""
+WESTERN = re.compile(Path(__file__).with_name("western_words.txt").read_text("utf-8"), re.VERBOSE)
+"""A word in lower case whose letters one language of Western Europe has, with signs around it."""
 UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
 
@@ -102,8 +105,12 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     """
     bom, encoding = next((entry for entry in BOMS if data.startswith(entry[0])), (b"", "utf-8"))
     encodings, why = [encoding], "in a known encoding; only text can be used, best UTF-8"
+    replaced = data.decode("utf-8", "replace")
     if data.startswith(PACKED):
         encodings, why = [], "but an office file or an archive; save what it holds as text or PDF"
+    elif encoding == "utf-8" and len(ASCII.sub("", replaced)) > 2 * replaced.count("\ufffd"):
+        line = replaced.partition("\ufffd")[0].count("\n") + 1
+        why = f"in UTF-8: line {line} has bytes that are no character; replace these"
     elif encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
         encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
     for encoding in encodings:
@@ -119,14 +126,11 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
 def _is_western(text: str) -> bool:
     """Return whether a text may be in Latin-1 or Windows-1252, in which it was decoded.
 
-    Texts in other encodings have runs of accented letters (Cyrillic), signs within words (Polish).
+    It is not if words have letters that no Western language has together, unless the text is only
+    damaged in a few places.
     """
-    accented, letters = len(re.sub(r"[\0-\x7f]+", "", text)), len(re.sub("[^A-Za-z]+", "", text))
-    runs = re.findall(r"[^\0-\x7f]{3,}", text)
-    foreign = [run for run in runs if len({*filter(str.isalpha, run)} - GERMAN) > 1]
-    is_foreign = accented >= letters / 1000 and (  # not damaged in a few places
-        sum(map(len, runs)) > letters
-        or sum(map(len, foreign)) > accented / 2
-        or len(SIGNS.findall(text)) > accented / 40
-    )
-    return not (CONTROLS.search(text) or is_foreign)
+    words = (word for word in WORDS.findall(text) if not word.isascii())
+    foreign = sum(not WESTERN.fullmatch(word.lower()) for word in words)
+    accented, letters = len(ASCII.sub("", text)), len(re.sub("[^A-Za-z]+", "", text))
+    is_known = foreign <= accented / 100 or accented < letters / 1000
+    return is_known and not CONTROLS.search(text)

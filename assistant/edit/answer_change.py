@@ -68,7 +68,7 @@ def _change(proposal: ProposedFile, request: str) -> AnswerChange:
         warnings.append(f"A new file in {file.path.parent}.")
     elif proposal.old is None:
         warnings.append(f"{name} exists, and was not attached: the answer was written without it.")
-    elif file.encode(proposal.old) != file.data:
+    elif file.encode(proposal.old) != file.encode(file.text):
         warnings.append("The file has changed since it was attached.")
     warnings += review(file.path.suffix, file.text, parsed.text, request)
     return AnswerChange(name, file, data, hunks, warnings)

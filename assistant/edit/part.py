@@ -40,15 +40,16 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
 
     Blank lines at its ends do not belong to it. UsageError if there is none, or more than one.
     """
-    whole = Part(0, len(lines))
-    if not named:
-        return _with_end(lines, whole)
-    if numbers := LINES.fullmatch(named):
+    numbers = LINES.fullmatch(named or f"1-{len(lines)}")
+    if numbers:
         first, last = (int(n[:18]) for n in (numbers[1], numbers[2] or numbers[1]))
-        if not 1 <= first <= last <= len(lines):
+        if named and not 1 <= first <= last <= len(lines):
             raise UsageError(f"{path} has lines 1 to {len(lines)}; there is no {named}.")
-        return _with_end(lines, Part(first - 1, last))
-    parts = [whole]
+        filled = [i for i in range(first - 1, last) if lines[i].strip()] or [
+            *range(first - 1, last)
+        ]
+        return Part(filled[0], filled[-1] + 1)
+    parts = [Part(0, len(lines))]
     for name in named.split("."):
         parts = [part for outer in parts for part in _find_by_name(lines, outer, name)]
     if len(parts) == 1:
@@ -57,11 +58,6 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
         raise UsageError(f"{path} defines no {named}. Name its lines: {path}:10-40.")
     starts = ", ".join(str(part.start + 1) for part in parts)
     raise UsageError(f"{path} defines {named} in lines {starts}. Name one by lines: {path}:10-40.")
-
-
-def _with_end(lines: Sequence[str], part: Part) -> Part:
-    filled = [i for i in range(*part) if lines[i].strip()] or [*range(*part)]
-    return Part(filled[0], filled[-1] + 1)
 
 
 def _find_by_name(lines: Sequence[str], outer: Part, name: str) -> list[Part]:

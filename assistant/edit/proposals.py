@@ -62,13 +62,16 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
     They are new versions of files that were attached before it, and files that it names. Of several
     versions of a file the last counts, and of several attachments of one name, too.
     """
-    versions = _attached_files(takewhile(lambda record: record.id != answer.id, path))
+    lines = END.sub("\n", answer.content).split("\n")
+    before = takewhile(lambda record: record.id != answer.id, path)
+    versions = _attached_files(before if any(map(MARKS.match, lines)) else ())
     last = dict[str, tuple[Sequence[str], str]]()
-    for name, block, gap in _named_blocks(END.sub("\n", answer.content).split("\n"), versions):
+    for name, block, gap in _named_blocks(lines, versions):
         new = _without_name(name, block, versions.get(name, ()))
         earlier, _ = last.get(name, ((), ""))
         if earlier and name not in versions and not _likeness(earlier, new, ALIKE):
             gap = "the answer has another block of this name"
+            new = max(new, earlier, key=len)
         if new != versions.get(name) and not {*new} < {*earlier}:  # an excerpt, which it explains
             last[name] = new, gap
     return [_proposal(name, versions.get(name), *block) for name, block in last.items()]

@@ -35,7 +35,10 @@ def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple
     """
     suffix, problems = suffix.lower(), list[str]()
     runs = lines_left_out(suffix, old, new, request, end)
-    left_out = (f"It leaves out lines {first} to {last}." for first, last in runs)
+    left_out = (
+        f"It leaves out {f'lines {first} to {last}' if last > first else f'line {first}'}."
+        for first, last in runs
+    )
     if suffix in PROSE:
         return tuple(left_out)
     before, after = outline(suffix, old), outline(suffix, new)
@@ -86,29 +89,28 @@ def lines_left_out(
     """Yield the numbers of lines that are gone unasked, and that nothing similar replaces.
 
     Three are enough if the wish adds something, or if nothing replaces them at an end of the file
-    or part, since models stop early; else more than `MANY`, and four for each line in their place.
+    or part, since models stop early, and one if the version may be an excerpt; else more than
+    `MANY`, and four for each line in their place.
     """
     if any(verb.search(wish) for verb in (REMOVES, RESHAPES, SHORTENS)) or not new.strip():
         return
     adds = ADDS.match(wish) and not RENAMES.search(wish)
     begins = re.compile(r".*\w") if suffix in PROSE else CODE
     before, after = (text.rstrip("\n").split("\n") for text in (old, new))
-    gone = Counter(map(str.strip, before)) - Counter(map(str.strip, after))
+    there, here = (Counter(filter(None, map(str.strip, lines))) for lines in (before, after))
+    gone = there - here
+    enough = 3 if here - there or gone.total() < 2 else 1
     for tag, a, a_end, b, b_end in opcodes(before, after):
         words = {*re.findall(r"\w+", " ".join(after[b:b_end]))}
         lost = [
             number for number, line in enumerate(map(str.strip, before[a:a_end]), a + 1)
-            if begins.match(line) and line in gone and _is_mostly_new(line, words)
+            if begins.match(line) and line in gone
+            and 2 * sum(map(words.__contains__, own := re.findall(r"\w+", line))) < len(own)
         ]  # fmt: skip
         is_cut = b == b_end and (a == 0 or a_end in (end, len(before)))
         is_many = len(lost) > max(MANY, 4 * (b_end - b))
-        if tag != "equal" and len(lost) > 2 and (adds or is_cut or is_many):
+        if tag != "equal" and len(lost) >= enough and (adds or is_cut or is_many):
             yield lost[0], lost[-1]
-
-
-def _is_mostly_new(line: str, words: set[str]) -> bool:
-    own = re.findall(r"\w+", line)
-    return sum(word not in words for word in own) * 2 > len(own)
 
 
 def _may_go(name: str, old: Outline, new: Outline, request: str, wish: str) -> bool:

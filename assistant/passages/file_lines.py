@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from html import unescape
+from itertools import zip_longest
 from pathlib import Path
 from xml.etree import ElementTree
 from zipfile import ZipFile
 
 from assistant.edit import text_file
 from assistant.passages import words
-from assistant.passages.splitting import Passage, TextLine, split
+from assistant.passages.splitting import MAX_LENGTH, Passage, TextLine, split
 from assistant.session.attachments import DOCUMENTS as EXTRACTED
 from assistant.streamed_text import PACKED
 from models.errors import UsageError
@@ -87,6 +88,8 @@ def passages(path: str, lines: Sequence[TextLine]) -> tuple[Iterator[Passage], s
     """Return the passages of a file with these lines, and its language."""
     kind, language = Path(path).suffix.lower(), "\n".join(line.text for line in lines[:1_000])
     top = header(lines) if kind in TABLES else ""
+    if top and max(len(line.text) for line in lines) + len(top) > MAX_LENGTH:
+        lines, top = [*_by_cells(lines, top)], ""
     return split(lines, kind in HEADED, names(path, lines), top), words.language(language)
 
 
@@ -106,6 +109,18 @@ def header(lines: Sequence[TextLine]) -> str:
     mark = max("\t;,|", key=lambda separator: sum(separator in text for text in texts))
     usual = sorted(text.count(mark) for text in texts)[len(texts) // 2]
     return next((text for text in texts if text.strip() and 2 * text.count(mark) >= usual), "")
+
+
+def _by_cells(lines: Sequence[TextLine], header: str) -> Iterator[TextLine]:
+    """Yield each cell, with its column, of a table whose rows are too wide for a passage."""
+    mark, first = max("\t;,|", key=header.count), [line.text for line in lines].index(header) + 1
+    cells = re.compile(rf'((?:"[^"]*"|[^{mark}])*)(?:[{mark}]|$)')
+    yield from lines[:first]
+    for number, row in lines[first:]:
+        yield TextLine(number, "")
+        for name, cell in zip_longest(*map(cells.findall, (header, row)), fillvalue=""):
+            for at in range(0, len(cell), MAX_LENGTH // 2):
+                yield TextLine(number, f"{name}: {cell[at : at + MAX_LENGTH // 2]}")
 
 
 def _text(data: bytes) -> Iterator[TextLine]:

@@ -6,7 +6,8 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,9 +29,10 @@ KNOWN, RELATED = 0.35, 0.5
 folder to be about it; and the share of that passage's own share that the others must have."""
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must have
-COPY, CORRECTED, VERSION = 0.8, 0.6, 0.4
+SIMILAR = 12  # the words by which other versions are looked for, and how many are compared
+COPY, CORRECTED = 0.8, 0.6
 """The share of trigrams above which a passage may be a version of another, and of one with the same
-first line; and of what others must have, as the question may name what a later version replaced."""
+first line."""
 
 
 class Hits(NamedTuple):
@@ -148,6 +150,16 @@ class _Query:
                 trigrams = {*zip(parts, parts[1:], parts[2:], strict=False)}
                 yield _Version(shares[id_], id_, changed, own, parts, trigrams)
 
+    def similar(self, version: _Version) -> list[int]:
+        """Return the passages with the rarest of the long words of one: its other versions, too."""
+        pairs = words.query_terms(version.passage.text, self._languages).values()
+        longest = sorted(set[str]().union(*pairs), key=len)[-2 * SIMILAR :]
+        counted = sorted(self._count_matches({term}) for term in longest)
+        shared = [word.query for word in counted if 1 < word.n_passages < MAX_PASSAGES // SIMILAR]
+        query = " OR ".join(shared[:SIMILAR])
+        find = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
+        return [id_ for (id_,) in self._sql.execute(find, (query, SIMILAR))] if query else []
+
 
 def find(
     sql: sqlite3.Connection, folder: Path, question: str, before: Sequence[str], limit: int
@@ -180,26 +192,26 @@ def find(
     related = RELATED * max(shares.values()) * (1.0 if subject else 0.5)  # "no, the other one"
     for id_, weight in named.items():
         shares[id_], scores[id_] = shares[id_] + weight, scores[id_] + weight
-    ids = [id_ for id_, share in shares.items() if share >= VERSION * related]
+    ids = [id_ for id_, share in shares.items() if share >= related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
-    fit = query.versions(ids[: 4 * limit], shares, FOREIGN * whole, named)
-    return Hits(_join(_distinct(fit, folder, limit, related)), query.instead)
-
-
-def _distinct(
-    fit: Iterable[_Version], folder: Path, limit: int, related: float
-) -> dict[int, Passage]:
-    """Return the first passages, each text once and followed by its other versions.
-
-    Versions may contradict each other, so their notes say which file is newer.
-    """
-    texts, distinct = list[list[_Version]](), dict[int, Passage]()
-    for version in fit:
-        near = [versions for versions in texts if _are_near(version, versions[0])]
+    versions = partial(query.versions, shares=shares, min_share=FOREIGN * whole, named=named)
+    texts = list[list[_Version]]()  # each with its versions
+    others = (versions(query.similar(text[0])) for text in islice(texts, limit))
+    for version in chain(versions(ids[: 4 * limit]), chain.from_iterable(others)):
+        near = [text for text in texts if _are_near(version, text[0])]
         if not near and version.share >= related:
             texts.append([version])
         elif near and version.words not in [other.words for other in near[0]]:
             near[0].append(version)
+    return Hits(_join(_dated(texts, folder, limit)), query.instead)
+
+
+def _dated(texts: Iterable[list[_Version]], folder: Path, limit: int) -> dict[int, Passage]:
+    """Return the first passages, each text once and followed by its other versions.
+
+    Versions may contradict each other, so their notes say which file is newer.
+    """
+    distinct = dict[int, Passage]()
     for versions in texts:
         latest = max(versions, key=lambda version: version.changed)
         older = [version for version in versions if version.changed < latest.changed]

@@ -13,7 +13,7 @@ from assistant.passages.splitting import Passage
 from assistant.passages.walking import FoundFile
 from models.files.disk import check_ours
 
-VERSION = 4
+VERSION = 5
 """Of the tables, and of how words are indexed; an index of another version is made again."""
 _TABLES = Path(__file__).with_name("index.sql").read_text("utf-8")
 

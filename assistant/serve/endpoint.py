@@ -95,8 +95,9 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, and report the exchange when it has ended."""
         began = time.perf_counter()
-        # Some programs join the address and the path with one slash too many.
-        scope["path"] = "/" + "/".join(filter(None, scope["path"].split("/")))
+        # Some programs send the address with the path, or join them with one slash too many.
+        parts = [*filter(None, scope["path"].split("/"))]
+        scope["path"] = "/" + "/".join(parts[2 * (parts[:1] == ["http:"]) :])
         exchange = Exchange(scope, receive, send)
         scope["state"]["exchange"] = exchange
         try:

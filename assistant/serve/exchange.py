@@ -82,7 +82,7 @@ class Exchange:
 
 
 async def body_of(request: Request) -> bytes:
-    """Return the body of a request; ApiError if it is too large, or does not arrive in time."""
+    """Return the body without a BOM; ApiError if it is too large, or does not arrive in time."""
     body, chunks = bytearray(), request.stream()
     is_large = int(request.headers.get("content-length", 0)) > MAX_BODY_BYTES
     try:
@@ -96,7 +96,7 @@ async def body_of(request: Request) -> bytes:
                 raise ApiError(413, why, "too_large", headers={"connection": "close"})
     except TimeoutError:
         raise ApiError(408, "The request did not arrive within a minute.", "timeout") from None
-    return bytes(body)
+    return bytes(body).removeprefix(b"\xef\xbb\xbf")
 
 
 async def _discard(request: Request, chunks: AsyncIterator[bytes]) -> None:

@@ -127,5 +127,6 @@ def fork(sql: sqlite3.Connection, message: int) -> int:
         path.append(replace(stored, state=state, parent=path[-1].id if path else None))
     title = f"Fork: {source.title.removeprefix('Fork: ')}"  # at the start: lists may cut the end
     copy = replace(source, title=title, named=True, pinned=False, leaf=message)
-    copy = replace(copy, messages=tuple(path), created=time.time(), updated=time.time())
-    return insert_conversation(sql, copy)
+    copy = replace(copy, messages=tuple(path), created=time.time())
+    messages.set_date(sql, conversation := insert_conversation(sql, copy), time.time())
+    return conversation

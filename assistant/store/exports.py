@@ -12,7 +12,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -108,14 +107,12 @@ def read_json_lines(text: Iterable[str | bytes]) -> Iterator[FullConversation]:
 def _whole(head: _Head, lines: list[_Line]) -> FullConversation:
     fields = {name: getattr(head, name) for name in _Head.__struct_fields__[1:]}
     traces = {line.id: line.steps for line in lines}
-    return FullConversation(**fields, messages=tuple(map(_record, lines)), traces=traces)
-
-
-def _record(line: _Line) -> StoredMessage:
-    record = StoredMessage(**{name: getattr(line, name) for name in _Line.__struct_fields__[:-1]})
-    if record.state == "streaming":  # it was exported before it ended
-        return replace(record, state="failed", stop=values.INTERRUPTED)
-    return record
+    for line in lines:
+        if line.state == "streaming":  # it was exported before it ended
+            line.state, line.stop = "failed", values.INTERRUPTED
+    columns = _Line.__struct_fields__[:-1]
+    messages = (StoredMessage(**{name: getattr(line, name) for name in columns}) for line in lines)
+    return FullConversation(**fields, messages=tuple(messages), traces=traces)
 
 
 def _json(value: msgspec.Struct) -> str:

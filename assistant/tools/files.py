@@ -87,9 +87,7 @@ class Files:
         with self._folders.open(path) as file:
             if is_folder(file):
                 raise UnreadablePath(f"{path} is a folder: list it.")
-            content, size = _content(file), os.fstat(file).st_size
-        if content is None:
-            return f"[{path} is not text: {size:,} bytes]"
+            content, size = _content(file, path), os.fstat(file).st_size
         chosen = content.split("\n")[first_line - 1 : first_line - 1 + lines]
         cut = f"\n[only the first {FILE_BYTES:,} of {size:,} bytes were read]"
         return "\n".join(chosen) + (cut if size > FILE_BYTES else "")
@@ -116,12 +114,12 @@ class Files:
     def _matches(self, name: str, wanted: str) -> list[str]:
         try:
             with self._folders.open(name) as file:
-                content = None if is_folder(file) else _content(file)
+                content = "" if is_folder(file) else _content(file, name)
         except UnreadablePath:
             return []
         return [
             f"{name}:{number}: {line.strip()[:300]}"
-            for number, line in enumerate((content or "").split("\n"), 1)
+            for number, line in enumerate(content.split("\n"), 1)
             if wanted in line.casefold()
         ]
 
@@ -148,14 +146,14 @@ class Files:
         return path or str(self._folders.roots[0])
 
 
-def _content(file: int) -> str | None:
-    """Return the text of an open file, at most `FILE_BYTES` of it; None if it is no text."""
+def _content(file: int, path: str) -> str:
+    """Return the text of an open file, at most `FILE_BYTES` of it; UnreadablePath if it is none."""
     with os.fdopen(file, "rb", closefd=False) as opened:
         content = opened.read(FILE_BYTES)
     try:
-        return decode(content, "", is_cut=len(content) == FILE_BYTES).text
-    except UsageError:
-        return None
+        return decode(content, path, is_cut=len(content) == FILE_BYTES).text
+    except UsageError as error:
+        raise UnreadablePath(str(error)) from error
 
 
 def _entry(entry: os.DirEntry[str]) -> str:

@@ -28,6 +28,7 @@ ENCODED = [
     (PLAIN.encode("latin-1"), "latin-1"),
     (PLAIN.encode("latin-1") + b"\x81\x93\n", "latin-1"),  # which Windows lacks
     (f"four: lagreØkonomi, delay_µs, home»shop, ©by, Mªdel\n{PLAIN}".encode("latin-1"), "latin-1"),
+    (f"four\nêtre sûr où, più, São Paulo, señor, ångström\n{PLAIN}".encode("latin-1"), "latin-1"),
     (b"three\nfour\nfive\n" + b"log " * 1000 + b"dam\x86ged\n", "windows-1252"),
 ]
 BINARY = [
@@ -41,6 +42,10 @@ BINARY = [
     *(b"PK\3\4 a", rb"{\rtf1 a}", b"\xd0\xcf\x11\xe0 a", "家賃".encode("iso2022_jp")),
     *("Zażółć gęślą jaźń, też żal".encode(code) for code in ("iso-8859-2", "cp1250")),
     *("Größe für Bücher schön".encode(code) for code in ("cp437", "mac-roman")),
+    *("İstanbul’da yağmur yağışı".encode(code) for code in ("cp1254", "utf-7")),
+    *("Az idő szép, egyszerű gyűjtemény".encode(code) for code in ("cp1250", "iso-8859-2")),
+    *("Příliš mě těší, že město kvete".encode(code, "ignore") for code in ("cp1250", "cp1257")),
+    *("It’s what you’d expect".encode() + b" \xe9 \n", "己所不欲".encode("hz"), b"na+AOk-ve"),
     ("english words " * 9 + "Аренда рублей").encode("cp1251"),
     *("Аренда 家賃は".encode(code, "ignore") for code in ("cp1251", "shift-jis", "gb18030")),
 ]

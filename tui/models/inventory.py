@@ -140,7 +140,8 @@ class ModelInventory:
         """Return the entries of files, with what they are as drafts of the loaded target."""
         target = self.target()
         gone = DraftVerdict(False, "the file of the model that answers is gone")
-        judge = Pairing(target).judge if target else lambda _: gone if self._loaded else None
+        is_gone = self._loaded and self._expectations  # the scan has ended without it
+        judge = Pairing(target).judge if target else lambda _: gone if is_gone else None
         return [self.entry(model, judge(model)) for model in models]
 
     def _role(self, model: ModelFile) -> str:

@@ -62,14 +62,15 @@ def test_nothing_is_taken_back_from_a_file_that_has_changed_since(path):
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_changes_of_answers_are_taken_back_one_after_another(path, keeps):
-    texts = ["a\nb\nc\n", "a\nB\nc\n", "a\nB\nC\n"]
+    texts = ["", "a\nB\nc\n", "a\nB\nC\n"]
     path.write_text(texts[0])
     changes = []
     for old, new in pairwise(texts):
         attached = (Attachment("file.txt", old.rstrip()),)
         question = StoredMessage(1, None, "user", "?", 0.0, "complete", attachments=attached)
-        answer = StoredMessage(2, 1, "assistant", f"```\n{new}```", 0.0, "complete")
+        answer = StoredMessage(2, 1, "assistant", f"file.txt\n```\n{new}```", 0.0, "complete")
         changes += answer_changes(answer, [question, answer])[0]
+        assert not changes[-1].warnings
         changes[-1].write(saves=keeps)
         assert path.read_text() == new
     path.write_text("mine\n")

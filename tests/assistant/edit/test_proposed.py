@@ -5,7 +5,8 @@ from textwrap import indent
 
 import pytest
 
-from assistant.store.values import Attachment
+from assistant.edit.proposals import proposals
+from assistant.store.values import Attachment, StoredMessage
 from tests.assistant.edit.edits import proposed
 
 CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"
@@ -59,6 +60,11 @@ def test_a_new_version_is_found_in_an_answer(answer, name, text):
 )
 def test_an_answer_without_a_new_version_proposes_none(answer):
     assert proposed(answer, *FILES) == []
+
+
+def test_attached_files_are_not_read_for_an_answer_without_a_block():
+    answer = StoredMessage(2, 1, "assistant", CODE, 0.0, "complete")
+    assert proposals(answer, map(pytest.fail, ["read"])) == []
 
 
 def test_the_version_that_was_attached_last_counts():

@@ -86,9 +86,10 @@ def test_a_version_that_differs_in_a_word_stands_beside_the_other(write, old, ne
     for name, changed in (("a", 2), ("b", 3), ("d", 1)):
         os.utime(index.folder / f"{name}.md", ns=(changed, changed))
     indexed_here(index.folder, index.folder.parent / "cache")
-    passages = index.find(f"zebra beast7 {old}", limit=2).passages
-    notes, older = {each.path.name: each.note for each in passages}, passages[0].path.name
-    assert notes == {older: "older than b.md", "b.md": f"newer than {older}"}
+    for question in (f"zebra beast7 {old}", f"What is {old}?"):
+        passages = index.find(question, limit=2).passages
+        notes, older = {each.path.name: each.note for each in passages}, passages[0].path.name
+        assert notes == {older: "older than b.md", "b.md": f"newer than {older}"}
 
 
 def test_the_same_text_is_found_once(write):

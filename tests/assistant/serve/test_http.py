@@ -92,12 +92,19 @@ def test_a_named_page_names_this_machine_as_all_do(running: Running) -> None:
     [
         (b"GET /health", 200), (b"HEAD /v1/models", 200), (b"GET //models/", 200),
         (b"OPTIONS /v1//chat/completions", 204), (b"GET /v1/health", 200), (b"OPTIONS /v1/", 404),
+        (b"GET http://localhost:1/v1/models", 200),
     ],
 )  # fmt: skip
 def test_health_models_and_options_are_answered(running: Running, request_, status) -> None:
     response, _ = response_to(running, request_ + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert response.status == status
     assert (response.headers["allow"] == "POST") == (status == 204)
+
+
+def test_a_body_may_begin_with_a_byte_order_mark(running: Running) -> None:
+    body = '\ufeff{"messages": [{"role": "user", "content": "x"}], "max_tokens": 0}'.encode()
+    head = CHAT + JSON + f"Content-Length: {len(body)}\r\n\r\n".encode()
+    assert response_to(running, head + body)[0].status == 200
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,9 @@ def test_pinned_conversations_come_first_then_the_newest(store):
     assert listed(store) == [three, two, one]
     # As by a clock that was wrong for a while.
     store._database.write(lambda sql: sql.execute("UPDATE conversation SET updated = 9e9"))
+    fork = store.fork(store.path(one)[-1].id)
+    assert listed(store)[0] == fork
+    store.delete(fork)
     ask(store, one, store.path(one)[-1].id, "again")
     assert listed(store) == [one, three, two]
     store.append(two, replace(store.path(two)[-1], parent=None, created=0.0))  # it is set back

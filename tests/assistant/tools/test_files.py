@@ -96,7 +96,7 @@ async def test_a_binary_file_is_named_and_a_huge_one_is_read_to_a_bound(folder):
     with (folder / "huge").open("wb") as file:
         file.write(b"a" * FILE_BYTES)
         file.truncate(1 << 40)
-    assert (await use(folder, "read", path="picture")).text == "[picture is not text: 11 bytes]"
+    assert "picture is not text" in (await use(folder, "read", path="picture")).text
     result = await use(folder, "read", path="huge")
     assert result.text.startswith("a" * RESULT_CHARACTERS + "\n[988,0")
 

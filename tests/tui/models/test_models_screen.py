@@ -28,7 +28,7 @@ from tests.models.files.stores import file, ollama_model
 from tests.patience import WAIT_S
 from tests.tui.driver import Driver
 from tui.models.downloads import Downloads
-from tui.models.inventory import ModelEntry, purpose
+from tui.models.inventory import ModelEntry, ModelInventory, purpose
 from tui.models.model_list import heading, row
 from tui.models.screen import Choice, ModelsScreen
 
@@ -151,6 +151,8 @@ async def test_the_roles_are_told_for_the_target_that_is_loaded(shelf: Path) -> 
         assert "Models · deleted.gguf answers, though its file is gone · " in models.text
         await models.go_to("small.gguf", "ctrl+g")
         assert "the file of the model that answers is gone" in models.message()
+    inventory = ModelInventory(Settings(), loaded(shelf / "deleted.gguf"))
+    assert not any(inventory.judged([model])[0].verdict for model in inventory.scan())
 
 
 async def test_the_cursor_begins_on_the_loaded_target_and_stays_between_the_ends(
