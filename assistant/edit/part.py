@@ -45,9 +45,8 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
         first, last = (int(n[:18]) for n in (numbers[1], numbers[2] or numbers[1]))
         if named and not 1 <= first <= last <= len(lines):
             raise UsageError(f"{path} has lines 1 to {len(lines)}; there is no {named}.")
-        filled = [i for i in range(first - 1, last) if lines[i].strip()] or [
-            *range(first - 1, last)
-        ]
+        span = range(first - 1, last)
+        filled = [i for i in span if lines[i].strip()] or span
         return Part(filled[0], filled[-1] + 1)
     parts = [Part(0, len(lines))]
     for name in named.split("."):

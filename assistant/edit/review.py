@@ -104,13 +104,17 @@ def lines_left_out(
         words = {*re.findall(r"\w+", " ".join(after[b:b_end]))}
         lost = [
             number for number, line in enumerate(map(str.strip, before[a:a_end]), a + 1)
-            if begins.match(line) and line in gone
-            and 2 * sum(map(words.__contains__, own := re.findall(r"\w+", line))) < len(own)
+            if begins.match(line) and line in gone and _is_mostly_new(line, words)
         ]  # fmt: skip
         is_cut = b == b_end and (a == 0 or a_end in (end, len(before)))
         is_many = len(lost) > max(MANY, 4 * (b_end - b))
         if tag != "equal" and len(lost) >= enough and (adds or is_cut or is_many):
             yield lost[0], lost[-1]
+
+
+def _is_mostly_new(line: str, words: set[str]) -> bool:
+    own = re.findall(r"\w+", line)
+    return sum(word not in words for word in own) * 2 > len(own)
 
 
 def _may_go(name: str, old: Outline, new: Outline, request: str, wish: str) -> bool:
