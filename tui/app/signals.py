@@ -40,17 +40,22 @@ def leave(number: int, _: FrameType | None) -> None:
 
 @contextmanager
 def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
-    """Call `leave` in the running event loop with the number of a signal that ends the app."""
+    """Call `leave` in the running event loop with the number of a signal that ends the app.
+
+    A SIGHUP that was ignored ends it only when the terminal is gone.
+    """
     from asyncio import get_running_loop  # the app has imported it
 
-    loop = get_running_loop()
+    loop, numbers = get_running_loop(), {*ending_signals(), signal.SIGINT, signal.SIGHUP}
+    ignores = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
     def handle(number: int, _: FrameType | None) -> None:
-        if _terminal_is_gone():
+        if _is_gone(0):
             _do_without_terminal(128 + number)
+        elif number == signal.SIGHUP and ignores:
+            return
         loop.call_soon_threadsafe(leave, number)
 
-    numbers = {*ending_signals(), signal.SIGINT}  # asyncio has handled SIGINT until now
     with signal_handlers(dict.fromkeys(numbers, handle)):
         yield
 
@@ -86,21 +91,23 @@ def release_on_resume(driver: "Driver | None") -> None:
     signal.signal(signal.SIGCONT, handle)
 
 
-def hang_up_if_gone(error: BaseException) -> bool:
-    """Return whether an error means that the terminal is gone; if so, send SIGHUP to ourselves.
+def hang_up_if_gone(stream: int = 0) -> bool:
+    """Return whether a stream's terminal is gone; if so, send SIGHUP to ourselves.
 
-    A thread may write to the terminal just before the signal arrives.
+    The system sends none where another process leads the session. Exit if SIGHUP is ignored.
     """
-    gone = isinstance(error, OSError) and error.errno == errno.EIO and _terminal_is_gone()
+    gone = _is_gone(stream)
+    if gone and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        sys.exit(128 + signal.SIGHUP)
     if gone:
         os.kill(os.getpid(), signal.SIGHUP)
     return gone
 
 
-def _terminal_is_gone() -> bool:
+def _is_gone(stream: int) -> bool:
     try:
-        termios.tcgetattr(0)
-        os.write(0, b"")  # macOS still has the settings of a terminal that is gone
+        termios.tcgetattr(stream)
+        os.write(stream, b"")  # macOS still has the settings of a terminal that is gone
     except (termios.error, OSError) as error:
         return bool(error.args[0] == errno.EIO)  # anything else never was a terminal
     return False

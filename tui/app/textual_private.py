@@ -22,6 +22,7 @@ from textual.widget import Widget
 from textual.widgets._footer import FooterKey as FooterKey
 from textual.worker import Worker
 
+from tui.app.signals import hang_up_if_gone
 from tui.app.terminal_input import TerminalInput
 from tui.widgets.dialog import ClosedOnce
 
@@ -85,6 +86,16 @@ class PasteParser(XTermParser):
         yield from super().tick()
 
 
+class InputDecoder(getincrementaldecoder("utf-8")):  # type: ignore[misc]
+    """Decode what is read from the terminal, and notice its end, which Textual reads forever."""
+
+    def decode(self, data: bytes, final: bool = False) -> str:
+        """Return the text of some bytes; without any, the terminal may be gone."""
+        if not data:
+            hang_up_if_gone()
+        return str(super().decode(data, final))
+
+
 def keys_of(text: str) -> Iterable[Message]:
     """Return the keys that type a text."""
     return XTermParser().feed(text)
@@ -93,7 +104,6 @@ def keys_of(text: str) -> Iterable[Message]:
 def use_paste_parser() -> None:
     """Have Textual use this parser, in which neither Alt+Enter nor a paste sends the prompt."""
     cast(dict[str, tuple[Keys, ...]], ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
-    strict = getincrementaldecoder("utf-8")
     vars(linux_driver).update(
-        getincrementaldecoder=lambda _: partial(strict, "replace"), XTermParser=PasteParser
+        getincrementaldecoder=lambda _: partial(InputDecoder, "replace"), XTermParser=PasteParser
     )
