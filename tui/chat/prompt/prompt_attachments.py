@@ -57,7 +57,7 @@ class Chip:
     def about(self) -> str:
         """The size and the tokens, as text."""
         if self.too_long_s == inf:
-            return f"by passages; all of it {NOT_FIT}"
+            return f"by passages that fit the question; all of it {NOT_FIT}"
         if self.too_long_s:
             return f"by passages; Ctrl+L w reads all of it in {duration(self.too_long_s)}"
         if self.attachment.is_folder:
