@@ -81,19 +81,10 @@ class PasteParser(XTermParser):
         return self._input.feed(data) if data else super().feed(data)
 
     def tick(self) -> Iterable[Message]:
-        """Yield the messages that are certain because nothing followed."""
+        """Yield the messages that are certain because nothing followed; notice a lost terminal."""
+        hang_up_if_gone()  # Textual reads nothing from it forever
         yield from self._input.tick()
         yield from super().tick()
-
-
-class InputDecoder(getincrementaldecoder("utf-8")):  # type: ignore[misc]
-    """Decode what is read from the terminal, and notice its end, which Textual reads forever."""
-
-    def decode(self, data: bytes, final: bool = False) -> str:
-        """Return the text of some bytes; without any, the terminal may be gone."""
-        if not data:
-            hang_up_if_gone()
-        return str(super().decode(data, final))
 
 
 def keys_of(text: str) -> Iterable[Message]:
@@ -104,6 +95,7 @@ def keys_of(text: str) -> Iterable[Message]:
 def use_paste_parser() -> None:
     """Have Textual use this parser, in which neither Alt+Enter nor a paste sends the prompt."""
     cast(dict[str, tuple[Keys, ...]], ANSI_SEQUENCES_KEYS)["\x1b\r"] = (Keys.ControlJ,)
+    strict = getincrementaldecoder("utf-8")
     vars(linux_driver).update(
-        getincrementaldecoder=lambda _: partial(InputDecoder, "replace"), XTermParser=PasteParser
+        getincrementaldecoder=lambda _: partial(strict, "replace"), XTermParser=PasteParser
     )

@@ -37,22 +37,17 @@ def parse(spec: str) -> tuple[System, ...]:
 def prepare_race(
     entries: tuple[System, ...], settings: Settings, prompt: str, report: Report = silent
 ) -> Race:
-    """Find every lane's models here, and print why a lane with guesses has no draft.
-
-    A ModelError names a missing target, or a draft that was chosen, or without which SpS cannot be.
-    """
+    """Find every lane's models here; a ModelError names a missing target, or a needed draft."""
     from assistant.engine.engine_choice import with_engines  # imports the decoder
 
-    lanes, missing = list[Lane](), dict[str | None, None]()
+    lanes: list[Lane] = []
     for entry in entries:
         setup, no_draft = settings.setup(report, entry.target)
-        if entry.mode == "sps" and setup.draft is None:
-            if not COPYING & {*settings.draft_sources}:
-                raise ModelError(f"SpS needs a draft. {no_draft}")
-            missing[no_draft] = None
+        guesses = setup.draft or COPYING & {*settings.draft_sources}
+        if entry.mode == "sps" and not guesses:
+            raise ModelError(f"SpS needs a draft. {no_draft}")
         lanes.append(_lane(setup, entry, settings))
-    for reason in missing:
-        report_missing_draft(reason, settings, is_measured=True)
+    report_missing_draft(no_draft, settings, is_measured=True)
     setups = with_engines([lane.setup for lane in lanes])
     chosen = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))
     return Race(tuple(chosen), _with_seed(settings.request(prompt)))
