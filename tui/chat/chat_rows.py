@@ -224,6 +224,6 @@ class ChatRows(Lines, can_focus=True):
         if self.listing.tops:
             top = self.listing.tops[self.cursor]
             rows = 1 + bool(self.listing.words)
-            above = int(rows < self.size.height and top and bool(self.listing.rows[top - 1].heading))
+            above = int(rows < self.size.height and bool(self.listing.rows[top - 1].heading))
             region = Region(0, top - above, self.line_width, rows + above)
             self.scroll_to_region(region, animate=False, force=True)

@@ -3,18 +3,15 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from shutil import get_terminal_size
-from textwrap import wrap
 from typing import Any
 
 import click
 
 from assistant.lab.table import Cell, ResultTable
 from models.errors import StorageError, raising
-from tui.formatting import align, bar
+from tui.formatting import align, bar, width, wrap
 from tui.safe import safe
 
-WIDEST = 79  # cells of a line
 GAP = "  "
 BAR = 16  # cells of the longest bar, if it fits
 
@@ -56,12 +53,7 @@ def lines(table: ResultTable) -> Iterator[str]:
             drawn = bar(table.share(row), bar_cells) if bar_cells > 3 else ""
             yield f"{_line(cells).rstrip()}{GAP}{drawn}".rstrip()
             before = row[0]
-    yield from _wrapped(table.note, "  ")
-
-
-def width() -> int:
-    """Return how many cells a line may have, in a narrow terminal, too."""
-    return min(WIDEST, get_terminal_size().columns - 1)
+    yield from wrap(table.note, "  ")
 
 
 def markdown(table: ResultTable) -> Iterator[str]:
@@ -79,12 +71,8 @@ def _list_row(table: ResultTable, row: Sequence[Cell]) -> Iterator[str]:
     cells, names = table.text(row), table.names
     columns = zip(table.header, cells, row, strict=True)
     figures = [f"{name} {text}".strip() for (name, _), text, cell in columns if cell is not None]
-    yield from _wrapped(" ".join(cells[:names]), "  ")
-    yield from _wrapped(", ".join(figures[names:]), "    ")
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return wrap(text, max(width(), 9), initial_indent=indent, subsequent_indent=indent)
+    yield from wrap(" ".join(cells[:names]), "  ")
+    yield from wrap(", ".join(figures[names:]), "    ")
 
 
 def _line(cells: Sequence[str]) -> str:
