@@ -152,9 +152,7 @@ class ChatSession:
         if message.id != self.branch.end:
             raise UsageError("Only the last answer can be continued; f forks here.")
         if not self.branch.is_current(message):  # two would write over each other
-            raise UsageError(
-                "Another specchat has continued it, or was killed while it did; f forks here."
-            )
+            raise UsageError("Another specchat continued it, or was killed at it; f forks here.")
         if message.role != "tool":
             self._request_answer(partial(self.requests.resume, self.branch.trace(message.id)))
             return

@@ -41,7 +41,6 @@ def test_a_signal_and_a_key_that_quits_leave_the_terminal_as_it_was(
         (["--inline"], lambda terminal: terminal.shows("is ready.")),
         (["ask", "Go on"], Terminal.streams),
     ],
-    ids=["loading", "idle", "streaming", "inline", "ask"],
 )
 def test_the_program_ends_when_its_terminal_is_gone(
     tmp_path: Path,

@@ -40,22 +40,18 @@ def leave(number: int, _: FrameType | None) -> None:
 
 @contextmanager
 def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
-    """Call `leave` in the running event loop with the number of a signal that ends the app.
-
-    A SIGHUP that was ignored ends it only when the terminal is gone.
-    """
+    """Call `leave` in the running event loop with the number of a signal that ends the app."""
     from asyncio import get_running_loop  # the app has imported it
 
-    loop, numbers = get_running_loop(), {*ending_signals(), signal.SIGINT, signal.SIGHUP}
-    ignores = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    loop = get_running_loop()
 
     def handle(number: int, _: FrameType | None) -> None:
         if _is_gone(0):
             _do_without_terminal(128 + number)
-        elif number == signal.SIGHUP and ignores:
-            return
         loop.call_soon_threadsafe(leave, number)
 
+    # asyncio has handled SIGINT until now; without a terminal there is nothing to ignore SIGHUP for
+    numbers = {*ending_signals(), signal.SIGINT, signal.SIGHUP}
     with signal_handlers(dict.fromkeys(numbers, handle)):
         yield
 

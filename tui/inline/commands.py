@@ -72,18 +72,14 @@ class SlashCommands(Completer):
             self._show_changes(changes[1:])
 
     def _carry_out(self, text: str) -> None:
-        """Carry out a command, or have a question answered; a blank line sends what is queued.
-
-        A slash after a blank begins no command.
-        """
-        name, _, rest = text.strip().partition(" ")
-        is_command = text.startswith("/")
-        if is_command and name[1:] in self.names:
+        """Carry out a command, or have a question answered; a blank line sends what is queued."""
+        name, _, rest = text.rstrip().partition(" ")  # a slash after a blank is no command
+        if name.startswith("/") and name[1:] in self.names:
             getattr(self, f"do_{name[1:]}")(rest.strip())
-        elif is_command and name[1:].isalpha() and not os.path.exists(name):
+        elif name.startswith("/") and name[1:].isalpha() and not os.path.exists(name):
             hint = "/help lists the commands; a line with a blank before it is a question."
             raise UsageError(f"There is no {name}; {hint}")
-        elif name:
+        elif text.strip():
             self._chat.submit(text)
         elif self._session.idle:
             self._chat.unsent.submit_next()

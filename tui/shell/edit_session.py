@@ -83,11 +83,6 @@ class EditSession:
     def _written(self) -> dict[TextFile, bytes]:
         return {file: now for file, now in self._now.items() if now != file.data}
 
-    def _unchanged(self, path: Path) -> str:
-        """Return that a file stays as it is, or its rest if other parts of it were written."""
-        is_rest = not self._prints and any(file.path == path for file in self._written)
-        return f"{'the rest of ' * is_rest}{path} stays as it is"
-
     def name_unchecked(self, command: str) -> None:
         """Name the files that were written before something kept a command from being run."""
         if names := ", ".join(str(file.path) for file in self._written):
@@ -133,7 +128,7 @@ class EditSession:
             new = self._confirm(rewrite, new, bool(gap))
         self._print(" · ".join(figures(finished.stats)), "dim")
         if warnings and not (self._interactive or self._forces):
-            return f"{self._unchanged(path)}; --force writes it anyway. {' '.join(warnings)}"
+            return f"{path} stays as it is; --force writes it anyway. {' '.join(warnings)}"
         if path != STDIN and not self._prints:
             self._write(before, file, new)
         self._now[before] = new
@@ -155,7 +150,7 @@ class EditSession:
         with closing(DiffPrinting(console.console, rewrite.file.lines, rewrite.part)) as printing:
             finished = self._answered(PartialRewrite(rewrite, request), path, printing)
         if console.interrupted:
-            self._print(f"Stopped: {self._unchanged(path)}.")
+            self._print(f"Stopped: this change to {path} is not written.")
             raise KeyboardInterrupt
         return finished, printing.end(rewrite.new(finished.text))
 
@@ -228,7 +223,7 @@ class EditSession:
 
     def _write(self, before: TextFile, file: TextFile, new: bytes) -> None:
         if new == file.data:
-            self._print(f"{self._unchanged(file.path)}.")
+            self._print(f"{file.path} stays as it is.")
             return
         try:
             kept_versions.write(file, new, before.data if self._settings.save else None)

@@ -32,10 +32,8 @@ from tui.chat.conversation.turn import SHOWN, UserTurn
 from tui.text.text_view import TextView
 
 
-async def test_a_long_model_name_is_cut_before_date_and_branch_and_the_date_is_up_to_date(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(conversation, "MINUTE_S", 0.01)
+async def test_a_long_name_is_cut_before_a_date_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversation, "MINUTE_S", 0.5)
     async with open_page(size=(56, 24)) as page:
         long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
         await page.open([question(1), long])

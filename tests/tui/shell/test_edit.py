@@ -432,12 +432,8 @@ def test_the_name_of_a_file_commands_no_terminal(edit):
 
 def test_an_edit_that_changes_nothing_says_so(edit):
     done = edit("file.txt", "nothing", "--yes", answers=[OLD])
-    assert "\nfile.txt stays as it is." in done.stderr
+    assert "file.txt stays as it is" in done.stderr
     assert not Path("../home/edits").exists()
-    parts = ("file.txt:1-2", "file.txt:10", "spell 9")
-    done = edit(*parts, "--yes", answers=["line nine", "line 0\nline 1"])
-    assert "Written: file.txt" in done.stderr
-    assert "\nthe rest of file.txt stays as it is." in done.stderr
 
 
 def test_a_file_that_changed_meanwhile_stays_and_the_new_version_is_not_lost(edit):
@@ -506,5 +502,5 @@ def test_ctrl_c_stops_and_leaves_the_file(endless, tmp_path):
     few = ("--target", endless, "--draft", "none", *ENDLESS, "--max-tokens", "29000")
     code, _, err = run_until("answering", "edit", *few, "--yes", path, "x", first=TOLD)
     assert code == 130
-    assert "Stopped" in err
+    assert f"Stopped: this change to {path} is not written." in err.replace("\n", "")
     assert path.read_text() == OLD

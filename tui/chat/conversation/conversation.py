@@ -64,14 +64,10 @@ class Conversation(VerticalScroll):
     def on_mount(self) -> None:
         """Stay at the end when turns are added, and show their dates when a day is over."""
         self.anchor()
-        self.set_interval(MINUTE_S, self._show_times)
+        self.set_interval(MINUTE_S, lambda: [*map(Turn.watch_record, self.turns)])
         layouts = self.screen.screen_layout_refresh_signal
         layouts.subscribe(self, lambda _: self.reader.laid_out(), immediate=True)
         layouts.subscribe(self, lambda _: self._older.fill(), immediate=True)
-
-    def _show_times(self) -> None:
-        for turn in self.turns:
-            turn.show_time()
 
     def compose(self) -> ComposeResult:
         """Lay out the hint; the turns are mounted once the store is open."""

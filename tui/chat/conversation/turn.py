@@ -113,15 +113,11 @@ class Turn(Vertical):
 
     def watch_record(self) -> None:
         """Show the time and the branch of the stored message."""
-        self.show_time()
-        self._show_name()
-        self.refresh_keys()
-
-    def show_time(self) -> None:
-        """Show the time, or the date once that was another day, and the branch."""
         number, count = self._branch()
         branch = f" · branch {number}/{count}" if count > 1 else ""
         self.head.details = f" · {when(self.record.created)}{branch}"
+        self._show_name()
+        self.refresh_keys()
 
     @property
     def busy(self) -> bool:

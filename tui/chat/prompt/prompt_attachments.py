@@ -112,10 +112,6 @@ class PromptAttachments(Widget):
         """The sum of the tokens to be read, of some an estimate."""
         return sum(chip.tokens for chip in self.chips if not chip.too_long_s)
 
-    def remove_sent(self) -> None:
-        """Remove what was sent, except folders: they belong to the next question, too."""
-        self.chips = tuple(chip for chip in self.chips if chip.sent.is_folder)
-
     def add(self, attachment: Attachment) -> None:
         """Add an attachment, which replaces one of the same name."""
         self._last_label += 1
