@@ -67,20 +67,18 @@ def signal_handlers(handlers: Mapping[int, SignalHandler]) -> Iterator[None]:
             signal.signal(number, earlier)
 
 
-def release_on_resume(driver: "Driver | None") -> None:
+def release_on_resume(driver: "Driver | None", holds: "Callable[[Driver], bool]") -> None:
     """Have an app that was stopped by SIGSTOP release the terminal before it takes it again.
 
     Textual takes the terminal at every SIGCONT. A program gets no notice of SIGSTOP, so Textual
     would take it twice, and at its end restore the settings that it made itself.
     """
-    from tui.app.textual_private import holds_terminal
-
     resume = signal.getsignal(signal.SIGCONT)
     if driver is None or not callable(resume):
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if holds_terminal(driver):
+        if holds(driver):
             driver.suspend_application_mode()
         resume(number, frame)
 
