@@ -1,10 +1,14 @@
 """Numbers as text: bars of one line, sizes and durations; legible without colour."""
 
 import itertools
+import textwrap
 from collections.abc import Sequence
+from functools import partial
+from shutil import get_terminal_size
 
 from rich.cells import cell_len
 
+WIDEST = 79  # cells of a printed line
 LEVELS = "▁▂▃▄▅▆▇█"
 MISSING = "–"  # stands for a missing figure
 
@@ -41,6 +45,17 @@ def shares(parts: Sequence[float], width: int) -> tuple[int, ...]:
         so_far += part
         ends.append(round(so_far / total * width) if total > 0 else 0)
     return tuple(end - start for start, end in itertools.pairwise(ends))
+
+
+def width() -> int:
+    """Return how many cells a printed line may have, in a narrow terminal, too."""
+    return min(WIDEST, get_terminal_size().columns - 1)
+
+
+def wrap(text: str, indent: str = "") -> list[str]:
+    """Return a text in indented lines of `width` cells; a longer word stays whole."""
+    by_words = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
+    return by_words(text, max(width(), 9), initial_indent=indent, subsequent_indent=indent)
 
 
 def align(rows: Sequence[Sequence[str]], left_columns: int = 1) -> list[list[str]]:

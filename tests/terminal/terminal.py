@@ -60,6 +60,7 @@ class Terminal:
         *arguments: str,
         size: Size = (100, 30),
         cwd: Path = ROOT,
+        controls: bool = True,
         **variables: str,
     ) -> None:
         self.master, self.slave = pty.openpty()
@@ -71,7 +72,7 @@ class Terminal:
             [sys.executable, "-c", "from tui.__main__ import main; main()", *arguments, *TINY],
             stdin=self.slave, stdout=self.slave, stderr=self.slave,
             cwd=cwd, env=shell(home) | variables, start_new_session=True,
-            preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=lambda: controls and ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
 
     def __enter__(self) -> Self:

@@ -85,7 +85,7 @@ class SpecchatApp(Program):
         def crash(error: BaseException) -> None:
             raise error
 
-        if args.exc_value is not None and not hang_up_if_gone(args.exc_value):
+        if args.exc_value is not None and not hang_up_if_gone():
             self.call_later(crash, args.exc_value)
 
     @work(thread=True, group="store")

@@ -23,6 +23,7 @@ from textual.widgets import Input, TextArea
 
 from assistant.request import AnyJob
 from assistant.service import EventStream
+from tui.app import textual_private
 from tui.app.signals import release_on_resume, signals_leave
 from tui.app.terminal_input import Burst
 from tui.app.textual_private import Palette, driver_of, keys_of, uncaught, use_paste_parser
@@ -92,7 +93,7 @@ class Program(App[None]):
 
     def on_mount(self) -> None:
         """Handle SIGSTOP, and replay early keys after the first frame."""
-        release_on_resume(driver_of(self))
+        release_on_resume(driver_of(self), textual_private.holds_terminal)
         self.call_after_refresh(self._release_first_keys)
 
     def do(self, job: AnyJob) -> EventStream:

@@ -46,11 +46,12 @@ def signals_leave(leave: Callable[[int], None]) -> Iterator[None]:
     loop = get_running_loop()
 
     def handle(number: int, _: FrameType | None) -> None:
-        if _terminal_is_gone():
+        if _is_gone(0):
             _do_without_terminal(128 + number)
         loop.call_soon_threadsafe(leave, number)
 
-    numbers = {*ending_signals(), signal.SIGINT}  # asyncio has handled SIGINT until now
+    # asyncio has handled SIGINT until now; without a terminal there is nothing to ignore SIGHUP for
+    numbers = {*ending_signals(), signal.SIGINT, signal.SIGHUP}
     with signal_handlers(dict.fromkeys(numbers, handle)):
         yield
 
@@ -66,41 +67,41 @@ def signal_handlers(handlers: Mapping[int, SignalHandler]) -> Iterator[None]:
             signal.signal(number, earlier)
 
 
-def release_on_resume(driver: "Driver | None") -> None:
+def release_on_resume(driver: "Driver | None", holds: "Callable[[Driver], bool]") -> None:
     """Have an app that was stopped by SIGSTOP release the terminal before it takes it again.
 
     Textual takes the terminal at every SIGCONT. A program gets no notice of SIGSTOP, so Textual
     would take it twice, and at its end restore the settings that it made itself.
     """
-    from tui.app.textual_private import holds_terminal
-
     resume = signal.getsignal(signal.SIGCONT)
     if driver is None or not callable(resume):
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if holds_terminal(driver):
+        if holds(driver):
             driver.suspend_application_mode()
         resume(number, frame)
 
     signal.signal(signal.SIGCONT, handle)
 
 
-def hang_up_if_gone(error: BaseException) -> bool:
-    """Return whether an error means that the terminal is gone; if so, send SIGHUP to ourselves.
+def hang_up_if_gone(stream: int = 0) -> bool:
+    """Return whether a stream's terminal is gone; if so, send SIGHUP to ourselves.
 
-    A thread may write to the terminal just before the signal arrives.
+    The system sends none where another process leads the session. Exit if SIGHUP is ignored.
     """
-    gone = isinstance(error, OSError) and error.errno == errno.EIO and _terminal_is_gone()
+    gone = _is_gone(stream)
+    if gone and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+        sys.exit(128 + signal.SIGHUP)
     if gone:
         os.kill(os.getpid(), signal.SIGHUP)
     return gone
 
 
-def _terminal_is_gone() -> bool:
+def _is_gone(stream: int) -> bool:
     try:
-        termios.tcgetattr(0)
-        os.write(0, b"")  # macOS still has the settings of a terminal that is gone
+        termios.tcgetattr(stream)
+        os.write(stream, b"")  # macOS still has the settings of a terminal that is gone
     except (termios.error, OSError) as error:
         return bool(error.args[0] == errno.EIO)  # anything else never was a terminal
     return False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import ClassVar, NamedTuple
 
-from textual import events
+from textual import events, on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Region
@@ -219,9 +219,11 @@ class ChatRows(Lines, can_focus=True):
             top = self.listing.tops[index]
             self.change_lines((top, top + 1))
 
+    @on(events.Resize)
     def _scroll_to_cursor(self) -> None:
         if self.listing.tops:
             top = self.listing.tops[self.cursor]
-            above = 1 if top and self.listing.rows[top - 1].heading else 0
-            region = Region(0, top - above, self.line_width, 1 + above + bool(self.listing.words))
+            rows = 1 + bool(self.listing.words)
+            above = int(rows < self.size.height and bool(self.listing.rows[top - 1].heading))
+            region = Region(0, top - above, self.line_width, rows + above)
             self.scroll_to_region(region, animate=False, force=True)

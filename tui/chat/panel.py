@@ -105,8 +105,9 @@ class FiguresPanel(Lines):
             why = paragraph(self.no_draft or "", width, "$text-warning")
             return [[*why, *paragraph(NO_FIGURES, width)]]
         summary = outlook(last, self.no_draft)
+        gain = paragraph(f"{summary.gain}." if summary.gain else "", width, HUES[summary.saves])
         return [
-            _sentences(summary, width),
+            [*gain, *paragraph(summary.why, width), *paragraph(summary.doing, width)],
             _speed(last, self.rates, summary, width),
             _acceptance(last, width),
             paragraph(constraint_figures(last.stats), width) if last.stats.masked_rows else [],
@@ -115,11 +116,6 @@ class FiguresPanel(Lines):
             _times(last, width),
             _context(last, self.n_ctx, width),
         ]
-
-
-def _sentences(summary: Outlook, width: int) -> Section:
-    gain = paragraph(f"{summary.gain}." if summary.gain else "", width, HUES[summary.saves])
-    return [*gain, *paragraph(summary.why, width), *paragraph(summary.doing, width)]
 
 
 def _acceptance(last: Decoded, width: int) -> Section:

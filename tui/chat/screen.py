@@ -139,7 +139,7 @@ class ChatScreen(ChatWidgets):
                 away = beside or self.focused is not self.prompt.editor
                 return not occupied and not edits and away
             case "undo":
-                return self.turns.can_undo
+                return bool(self.turns.undoable)
             case "turns":
                 return bool(self.conversation.turns)
             case "regenerate":  # in the list, its key renames

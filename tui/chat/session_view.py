@@ -61,7 +61,12 @@ class SessionView:
                 if self._takes_focus and isinstance(self._screen.focused, Turn):
                     self._conversation.focus_last()
             case events.Changed(record) if turn := self._turn(record):
-                self._update_turn(turn, record)
+                if isinstance(turn, Answer) and record.state == "streaming":
+                    turn.resume()
+                else:
+                    turn.record = record
+                    if isinstance(turn, Answer):
+                        turn.end(record)
             case events.Removed(record) if turn := self._turn(record):
                 self._conversation.remove_turn(turn)
             case events.InputRestored(text, attachments):
@@ -106,14 +111,6 @@ class SessionView:
         chats.refresh_list()
 
     # Turns
-
-    def _update_turn(self, turn: Turn, record: StoredMessage) -> None:
-        if isinstance(turn, Answer) and record.state == "streaming":
-            turn.resume()
-            return
-        turn.record = record
-        if isinstance(turn, Answer):
-            turn.end(record)
 
     def _show_path(self, path: Sequence[StoredMessage]) -> None:
         self._clear_figures()

@@ -30,7 +30,8 @@ class TurnActions:
     def __init__(self, controller: ChatController) -> None:
         self._view, self._controller = controller.widgets.conversation, controller
         self._session, self._branch = controller.session, controller.session.branch
-        self._undo: list[Callable[[], None]] = []
+        self.undoable: list[Callable[[], None]] = []
+        """What takes back each deletion and change of a file."""
         self._copied: tuple[str, int] | None = None  # the turn's text, a block's index
 
     def perform(self, turn: Turn, verb: Verb | Decision) -> None:
@@ -89,14 +90,9 @@ class TurnActions:
         self._view.reader.find(message, words)
         return True
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether something was deleted or changed."""
-        return bool(self._undo)
-
     def undo(self) -> None:
         """Undo the last deletion or change of a file."""
-        self.attempt(self._undo.pop(), "Undone.")  # maybe of a conversation that is not shown
+        self.attempt(self.undoable.pop(), "Undone.")  # maybe of a conversation that is not shown
 
     def attempt(self, change: Callable[[], None], done: str = "") -> None:
         """Carry out a change, and notify of its success, or of the reason for its failure."""
@@ -186,7 +182,7 @@ class TurnActions:
 
         change.write(self._controller.settings.save)
         attached.add(read(change.file.path, change.name))
-        self._undo.append(undo)
+        self.undoable.append(undo)
 
     def _change(self, record: StoredMessage, verb: Verb) -> None:
         match verb:
@@ -217,7 +213,7 @@ class TurnActions:
             view.reader.find(record.id)
 
         self._branch.delete(record)
-        self._undo.append(restore)
+        self.undoable.append(restore)
         view.call_after_refresh(view.focus_last)
         key = "u" if self._branch.records else "Ctrl+Z"  # a letter is typed into the prompt
         hint = f"Deleted, with everything after it. {key} brings it back."

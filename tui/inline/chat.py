@@ -96,6 +96,7 @@ class InlineChat:
                 self.session.read_folders(self.attachments)
                 await prompt.run()
             finally:
+                hang_up_if_gone()
                 self.session.shutdown()
                 print(self.scrollback.finished(), end="", flush=True)
                 with suppress(StorageError):
@@ -123,7 +124,7 @@ class InlineChat:
         """End the program with an error of a task or a key; without one, show the message."""
         if error is None:
             self.scrollback.note(message)
-        elif not hang_up_if_gone(error):
+        elif not hang_up_if_gone():
             self._error = self._error or error
             self.prompt.leave()
 

@@ -73,12 +73,13 @@ class SlashCommands(Completer):
 
     def _carry_out(self, text: str) -> None:
         """Carry out a command, or have a question answered; a blank line sends what is queued."""
-        name, _, rest = text.strip().partition(" ")
+        name, _, rest = text.rstrip().partition(" ")  # a slash after a blank is no command
         if name.startswith("/") and name[1:] in self.names:
             getattr(self, f"do_{name[1:]}")(rest.strip())
         elif name.startswith("/") and name[1:].isalpha() and not os.path.exists(name):
-            raise UsageError(f"There is no {name}; /help lists the commands.")
-        elif name:
+            hint = "/help lists the commands; a line with a blank before it is a question."
+            raise UsageError(f"There is no {name}; {hint}")
+        elif text.strip():
             self._chat.submit(text)
         elif self._session.idle:
             self._chat.unsent.submit_next()

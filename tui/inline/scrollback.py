@@ -155,7 +155,9 @@ class Scrollback:
             case events.Added(record) if record.role == "user":
                 self._show_question(record)
             case events.Added(record) | events.Changed(record) if record.role == "tool":
-                self._show_call(record)
+                is_running = record.state == "streaming"
+                parts = call_parts(record.tool_calls[0]) if is_running else outcome(record)
+                self.note(f"▸ {' · '.join(parts)}", MUTED)
             case events.Added(record) | events.Changed(record) if record.role == "assistant":
                 self._begin() if record.state == "streaming" else self._end(record)
             case events.Removed():
@@ -178,11 +180,6 @@ class Scrollback:
         self.note("› " + record.content.replace("\n", "\n  "), QUESTION)
         self.note(f"  with {one_line(names)}" if names else "", MUTED)
         self.print(Content(""))
-
-    def _show_call(self, record: StoredMessage) -> None:
-        is_running = record.state == "streaming"
-        parts = call_parts(record.tool_calls[0]) if is_running else outcome(record)
-        self.note(f"▸ {' · '.join(parts)}", MUTED)
 
     def _show_round(self, event: Decoded) -> None:
         self._thought += text_in(event.tokens, "thought")

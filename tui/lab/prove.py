@@ -5,15 +5,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from assistant.lab.table import ResultTable
 from models.errors import SpecchatError
-from tui.formatting import duration
-from tui.lab.tables import WIDTH, lines
+from tui.formatting import duration, wrap
+from tui.lab.tables import lines
 from tui.safe import safe
 from tui.shell.options import settings, shared_options
 
@@ -84,7 +83,7 @@ def prove(thorough: bool, as_json: bool, **options: Any) -> None:
         click.echo(json.dumps(facts | {"sampling": asdict(chosen.sampling), "layers": layers}))
     else:
         shown = [line for table in tables(checks) for line in (*lines(table), "")]
-        click.echo("\n".join(map(safe, [*shown, *wrap(conclusion, WIDTH)])))
+        click.echo("\n".join(map(safe, [*shown, *wrap(conclusion)])))
     if error is not None:
         raise error
     sys.exit(1 if broken else 130 if console.interrupted else 0)

@@ -3,17 +3,15 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from textwrap import wrap
 from typing import Any
 
 import click
 
 from assistant.lab.table import Cell, ResultTable
 from models.errors import StorageError, raising
-from tui.formatting import align, bar
+from tui.formatting import align, bar, width, wrap
 from tui.safe import safe
 
-WIDTH = 79
 GAP = "  "
 BAR = 16  # cells of the longest bar, if it fits
 
@@ -41,7 +39,7 @@ def lines(table: ResultTable) -> Iterator[str]:
     names = [name for name, _ in table.header]
     texts = [names, *map(table.text, table.rows)]
     header, *rows = align([cells[groups:] for cells in texts], table.names - groups)
-    free = WIDTH - len(_line(header)) - len(GAP)
+    free = width() - len(_line(header)) - len(GAP)
     yield table.title
     if free < 0:
         yield from (line for row in table.rows for line in _list_row(table, row))
@@ -55,7 +53,7 @@ def lines(table: ResultTable) -> Iterator[str]:
             drawn = bar(table.share(row), bar_cells) if bar_cells > 3 else ""
             yield f"{_line(cells).rstrip()}{GAP}{drawn}".rstrip()
             before = row[0]
-    yield from wrap(table.note, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield from wrap(table.note, "  ")
 
 
 def markdown(table: ResultTable) -> Iterator[str]:
@@ -73,9 +71,8 @@ def _list_row(table: ResultTable, row: Sequence[Cell]) -> Iterator[str]:
     cells, names = table.text(row), table.names
     columns = zip(table.header, cells, row, strict=True)
     figures = [f"{name} {text}".strip() for (name, _), text, cell in columns if cell is not None]
-    yield from wrap(" ".join(cells[:names]), WIDTH, initial_indent="  ", subsequent_indent="  ")
-    below = ", ".join(figures[names:])
-    yield from wrap(below, WIDTH, initial_indent="    ", subsequent_indent="    ")
+    yield from wrap(" ".join(cells[:names]), "  ")
+    yield from wrap(", ".join(figures[names:]), "    ")
 
 
 def _line(cells: Sequence[str]) -> str:

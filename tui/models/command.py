@@ -152,15 +152,17 @@ def check(names: tuple[str, ...]) -> None:
     bad, is_all = 0, names in ((), ("all",))
     for name in [model.reference for model in installed_models()] if is_all else names:
         try:
-            _check(name)
+            lines = [*_check(name)]
         except SpecchatError as error:
             bad += 1
             click.echo(safe(str(error)), err=True)
+        else:
+            click.echo("\n".join(map(safe, lines)))
     if bad:
         raise ModelError(f"{plural(bad, 'model file')} cannot be used.")
 
 
-def _check(name: str) -> None:
+def _check(name: str) -> Iterator[str]:
     from tui.shell.progress_bar import meter
 
     model = identify(name)
@@ -171,9 +173,9 @@ def _check(name: str) -> None:
         with meter(label) as progress:
             digest = verify(file := replace(model, path=part), progress)
         verdict = "sha256 matches" if file.promised_sha256 else f"sha256 {digest}"
-        click.echo(safe(f"{label}: complete, {verdict}"))
+        yield f"{label}: complete, {verdict}"
     if reason:
-        click.echo(safe(f"{name}: no chat model but {reason}"))
+        yield f"{name}: no chat model but {reason}"
 
 
 @models.command()

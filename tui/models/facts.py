@@ -1,10 +1,8 @@
 """Facts about models, also as drafts: as plain values for JSON, and as lines."""
 
 import hashlib
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +16,7 @@ from models.files.model_file import ModelFile
 from models.files.stores import find_gguf
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
 from models.native import repacked
-from tui.formatting import MISSING
+from tui.formatting import MISSING, wrap
 from tui.formatting import size as amount
 from tui.labels import model_name
 from tui.models.inventory import ModelInventory
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from assistant.engine.expectation import Expectation
 
 Facts = dict[str, object]
-WIDTH = 80  # cells
 TESTED = (
     "* Was run before it was listed; the others were not. specchat models pair and specchat prove "
     "tell whether a pair works on this machine."
@@ -151,7 +148,7 @@ def downloadable_lines(inventory: ModelInventory) -> Iterator[str]:
             yield f"With {machines}: size, tokens/s here, context, licence, name + draft"
             yield from lines
     if any("*" in line for lines in groups.values() for line in lines):
-        yield from wrap(TESTED, "")
+        yield from wrap(TESTED)
 
 
 def _speed(expectation: "Expectation | None") -> str:
@@ -171,12 +168,6 @@ def short(reference: str) -> str:
     """Return the reference of a model, with `~` for the user's home."""
     path = Path(reference)
     return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
-
-
-def wrap(text: str, indent: str) -> list[str]:
-    """Return a text in indented lines."""
-    by_words = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
-    return by_words(text, WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 @dataclass(frozen=True, slots=True)

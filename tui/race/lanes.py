@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from random import randrange
 
-from assistant.request import EngineArgs, Lane, Race, Request
+from assistant.request import COPYING, EngineArgs, Lane, Race, Request
 from assistant.settings.settings import Settings
 from assistant.system import System, parse_system
-from models.drafts import NO_DRAFT
 from models.errors import ModelError, UsageError
 from models.files.gguf_files import is_label
 from models.progress import Report, silent
+from tui.shell.engine_console import report_missing_draft
 
 DEFAULT = "ars,sps"
 LANE_NAMES = {"ars": "without guesses", "sps": "with guesses", "auto": "guesses auto"}
@@ -37,15 +37,17 @@ def parse(spec: str) -> tuple[System, ...]:
 def prepare_race(
     entries: tuple[System, ...], settings: Settings, prompt: str, report: Report = silent
 ) -> Race:
-    """Find every lane's models here; a ModelError names a missing target, or a draft for SpS."""
+    """Find every lane's models here; a ModelError names a missing target, or a needed draft."""
     from assistant.engine.engine_choice import with_engines  # imports the decoder
 
     lanes: list[Lane] = []
     for entry in entries:
         setup, no_draft = settings.setup(report, entry.target)
-        if entry.mode == "sps" and setup.draft is None and settings.draft != NO_DRAFT:
+        guesses = setup.draft or COPYING & {*settings.draft_sources}
+        if entry.mode == "sps" and not guesses:
             raise ModelError(f"SpS needs a draft. {no_draft}")
         lanes.append(_lane(setup, entry, settings))
+    report_missing_draft(no_draft, settings, is_measured=True)
     setups = with_engines([lane.setup for lane in lanes])
     chosen = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))
     return Race(tuple(chosen), _with_seed(settings.request(prompt)))

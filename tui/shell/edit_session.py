@@ -150,7 +150,7 @@ class EditSession:
         with closing(DiffPrinting(console.console, rewrite.file.lines, rewrite.part)) as printing:
             finished = self._answered(PartialRewrite(rewrite, request), path, printing)
         if console.interrupted:
-            self._print(f"Stopped: {path} stays as it is.")
+            self._print(f"Stopped: this change to {path} is not written.")
             raise KeyboardInterrupt
         return finished, printing.end(rewrite.new(finished.text))
 

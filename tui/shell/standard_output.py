@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from models.errors import StorageError, UsageError
+from tui.app.signals import hang_up_if_gone
 from tui.safe import safe
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ class StandardOutput(io.FileIO):
         except OSError as error:
             if self.fileno() == STDERR:  # an answer goes on without the notes about it
                 return memoryview(data).nbytes
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # for the flush at exit
+            try:
+                if hang_up_if_gone(self.fileno()):
+                    return memoryview(data).nbytes
+            finally:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # for the flush at exit
             if isinstance(error, BrokenPipeError):
                 raise
             why = "closed" if error.errno == errno.EBADF else error.strerror

@@ -114,8 +114,11 @@ async def test_enter_opens_the_conversation_under_the_cursor(store: Store) -> No
         assert page.shown[0] == "Today"
         await page.press("down", "down", "enter")
         await page.pilot.click("#shelf", offset=(4, 2))
-        two, three = store.summaries()[1:3]
+        one, two, three, _ = store.summaries()
         assert page.host.received == [("chosen", three.id), ("chosen", two.id)]
+        await page.pilot.resize_terminal(80, 4)  # a single row
+        await page.press("end", "home")
+        assert page.shown[page.rows.scroll_offset.y].startswith(one.title)
 
 
 async def test_a_search_finds_messages_and_shows_the_match(store: Store) -> None:

@@ -25,13 +25,15 @@ from tests.tui.chat.turns import (
     user_turns,
 )
 from tests.tui.rest import late_messages, until
+from tui.chat.conversation import conversation, turn
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
 from tui.chat.conversation.turn import SHOWN, UserTurn
 from tui.text.text_view import TextView
 
 
-async def test_a_long_model_name_is_cut_before_date_and_branch() -> None:
+async def test_a_long_name_is_cut_before_a_date_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversation, "MINUTE_S", 0.5)
     async with open_page(size=(56, 24)) as page:
         long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
         await page.open([question(1), long])
@@ -45,6 +47,8 @@ async def test_a_long_model_name_is_cut_before_date_and_branch() -> None:
         await page.pilot.resize_terminal(120, 24)
         await page.settle()
         assert "A model A model A model A model" in page.text
+        monkeypatch.setattr(turn, "when", lambda _: "the day before")  # midnight has passed
+        await page.until(lambda: "the day before" in page.text)
 
 
 async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:

@@ -90,7 +90,7 @@ async def test_no_key_reads_all_of_a_text_that_does_not_fit_into_the_context() -
     async with at_the_prompt() as typist:
         typist.prompt.attached.limits = ReadingLimits(tokens=2000)
         await typist.paste(BIRDS * 400)
-        assert "by passages; all of it does not fit into the context" in typist.row
+        assert "by passages that fit the question; all of it does not" in typist.row
         await typist.pilot.press("ctrl+l", "w", "escape")
         typist.prompt.attached.add(Attachment("air.md", BIRDS))
         await typist.until(lambda: len(typist.prompt.attachments) == 2)

@@ -87,7 +87,9 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_pat
         SlashCommands(chat).enter(question)
         chat.prompt.put.assert_called_with(question)
     SlashCommands(chat).enter("/hlep me")
-    assert "There is no /hlep; /help lists the commands." in chat.scrollback.finished()
+    assert "There is no /hlep; /help lists the commands; a line" in chat.scrollback.finished()
+    SlashCommands(chat).enter(" /hlep me")
+    assert chat.queued[-1].text == " /hlep me"
 
 
 async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them(chat):

@@ -35,11 +35,12 @@ def asked(tmp_path: Path) -> Path:
 
 
 def done(*command) -> tuple[str, str]:
-    """Return what a command that succeeds prints, on a terminal of 80 columns."""
-    code, out, err = run(*command)
+    """Return what a command that succeeds prints, on a terminal of 40 or of 80 columns."""
+    columns = 40 if "--per-kind" in command else 80
+    code, out, err = run(*command, env={"COLUMNS": str(columns)})
     assert code == 0, err
     assert "\x1b" not in out + err
-    assert max(map(len, out.splitlines())) <= 80
+    assert max(map(len, out.splitlines())) <= columns
     return out, err
 
 

@@ -81,12 +81,15 @@ def test_lanes_differ_in_target_mode_and_lookahead_alone(models):
     assert race.request.sampling == TINY.sampling
 
 
-def test_sps_lane_without_a_draft_is_an_error_that_says_why(models):
+def test_a_draft_that_is_missing_is_an_error_only_if_it_was_chosen_or_nothing_else_guesses(models):
     settings = replace(TINY, target=str(models / "target.gguf"))
-    with pytest.raises(ModelError, match="SpS needs a draft"):
-        prepare_race(parse("ars,sps"), settings, "Why?")
-    assert len(prepare_race(parse("ars,auto"), settings, "Why?").lanes) == 2
-    assert len(prepare_race(parse("ars,sps"), replace(settings, draft="none"), "Why?").lanes) == 2
+    for wrong in (replace(settings, source="model"), replace(settings, draft="nosuch")):
+        with pytest.raises(ModelError, match=r"SpS needs a draft|'nosuch'"):
+            prepare_race(parse("ars,sps"), wrong, "Why?")
+    assert (
+        len(prepare_race(parse("ars,auto"), replace(settings, source="model"), "Why?").lanes) == 2
+    )
+    assert len(prepare_race(parse("ars,sps"), settings, "Why?").lanes) == 2
 
 
 def test_duel_is_ars_against_sps_of_the_pair_at_hand(models):

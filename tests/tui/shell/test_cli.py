@@ -220,7 +220,7 @@ def test_reader_that_goes_away_is_no_error(endless):
     "arguments",
     [
         *(("--help",), ("--version",), ("config", "show"), ("chats", "export", "--all")),
-        *(("ask", "hi"), ("edit", "--undo", "--diff")),
+        *(("ask", "hi"), ("edit", "--undo", "--diff"), ("models", "check")),
     ],
     ids=" ".join,
 )
@@ -231,6 +231,8 @@ def test_output_that_cannot_be_written_is_exit_code_4_and_the_reason(
         talk(store, "Hello")
     if arguments[0] == "ask":
         arguments = (*arguments, "--target", target, "--draft", "none", *HOT, "--max-tokens", 9)
+    if arguments[0] == "models":
+        arguments = (*arguments, target)
     if arguments[0] == "edit":
         (edited := tmp_path / "file").write_text("old")
         kept_versions.write(text_file.read(edited), b"new", b"old")

@@ -22,6 +22,7 @@ from tui.chat.conversation.turn import Turn, UserTurn, turns_in
 from tui.chat.conversation.welcome import NOVICE, Note, NoteKind, Welcome
 
 HINT = " ↓ new text below "
+MINUTE_S = 60.0
 
 
 class Conversation(VerticalScroll):
@@ -61,8 +62,9 @@ class Conversation(VerticalScroll):
         """Remembers the scroll position, and moves from turn to turn."""
 
     def on_mount(self) -> None:
-        """Stay at the end when turns are added."""
+        """Stay at the end when turns are added, and show their dates when a day is over."""
         self.anchor()
+        self.set_interval(MINUTE_S, lambda: [*map(Turn.watch_record, self.turns)])
         layouts = self.screen.screen_layout_refresh_signal
         layouts.subscribe(self, lambda _: self.reader.laid_out(), immediate=True)
         layouts.subscribe(self, lambda _: self._older.fill(), immediate=True)

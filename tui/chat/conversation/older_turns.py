@@ -19,6 +19,7 @@ MAX_SHOWN, KEPT = 24, 10
 NEAR = 2
 """Lines from the top at which older turns are mounted."""
 GAP = "⋮"
+SHOWN = attrgetter("id", "content", "thought", "state")  # all that a turn shows but its branch
 
 
 class OlderTurns:
@@ -48,7 +49,7 @@ class OlderTurns:
         self.above, self._awaits_layout = range(0), False
         if [record.id for record in self._records[:start]] == before:
             for turn, record in zip(turns_in(self._view), self._records[start:], strict=False):
-                if turn.busy or not _looks_same(turn.record, record):
+                if turn.busy or SHOWN(turn.record) != SHOWN(record):
                     break
                 turn.record = record
                 count += 1
@@ -149,9 +150,3 @@ class OlderTurns:
     def _mount_once_still(self, mount: Callable[[], bool]) -> None:
         self._view.app.animator.force_stop_animation(self._view, "scroll_y")
         self._awaits_layout = mount()
-
-
-def _looks_same(one: StoredMessage, other: StoredMessage) -> bool:
-    """Return whether two records are shown the same, except for their branches."""
-    parts = attrgetter("id", "content", "thought", "state")
-    return bool(parts(one) == parts(other))

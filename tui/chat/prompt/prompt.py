@@ -152,7 +152,8 @@ class Prompt(Vertical):
         message.stop()
         if message.text.strip() or self.attached.has_content:
             self.post_message(self.Submitted(Unsent(message.text, self.attachments)))
-            self.attached.remove_sent()
+            # Folders belong to the next question, too.
+            self.attached.chips = tuple(c for c in self.attached.chips if c.sent.is_folder)
         elif self.queue.paused and self.queued:
             self.post_message(self.Submitted(None))
         else:

@@ -57,7 +57,7 @@ class Chip:
     def about(self) -> str:
         """The size and the tokens, as text."""
         if self.too_long_s == inf:
-            return f"by passages; all of it {NOT_FIT}"
+            return f"by passages that fit the question; all of it {NOT_FIT}"
         if self.too_long_s:
             return f"by passages; Ctrl+L w reads all of it in {duration(self.too_long_s)}"
         if self.attachment.is_folder:
@@ -110,10 +110,6 @@ class PromptAttachments(Widget):
     def tokens(self) -> int:
         """The sum of the tokens to be read, of some an estimate."""
         return sum(chip.tokens for chip in self.chips if not chip.too_long_s)
-
-    def remove_sent(self) -> None:
-        """Remove what was sent, except folders: they belong to the next question, too."""
-        self.chips = tuple(chip for chip in self.chips if chip.sent.is_folder)
 
     def add(self, attachment: Attachment) -> None:
         """Add an attachment, which replaces one of the same name."""
