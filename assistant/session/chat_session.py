@@ -137,7 +137,7 @@ class ChatSession:
         if message.id != self.branch.end:
             raise UsageError("Only the last answer can be continued; f forks here.")
         if not self.branch.is_current(message):  # two would write over each other
-            raise UsageError("Another specchat continued it, or was killed meanwhile; f forks here.")
+            raise UsageError("Another specchat continued it, or was killed then; f forks here.")
         if message.role != "tool":
             self._request_answer(partial(self.requests.resume, self.branch.trace(message.id)))
             return

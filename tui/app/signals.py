@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-SignalHandler = Callable[[int, FrameType | None], object]
+SignalHandler = Callable[[int, FrameType | None], object] | signal.Handlers
 GRACE_S = 5.0
 """Seconds after which an app without a terminal is killed."""
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
