@@ -68,11 +68,16 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
         lines.append("No passage is cited.")
     attached = (attachment for record in before for attachment in record.attachments)
     whole = (attachment for attachment in attached if not attachment.number)
-    texts = [f"{passage.title}\n{passage.text}" for passage in (*passages.values(), *whole)]
-    given = (record.content for record in before if record.role != "assistant")
-    missing = find_unsupported(answer.content, [*texts, *given])
-    listed = ", ".join(missing[:MOST_MISSING]) + " …" * (len(missing) > MOST_MISSING)
-    lines += [f"Not in the passages: {listed}."] * bool(missing)
+    given = [record.content for record in before if record.role != "assistant"]
+    given += [f"{file.title}\n{file.text}" for file in whole]
+    texts = {number: f"{each.title}\n{each.text}" for number, each in passages.items()}
+    cited = [texts[number] for number in numbers if number in texts]
+    missing = find_unsupported(answer.content, [*texts.values(), *given])
+    uncited = find_unsupported(answer.content, [*cited, *given]) if cited else []
+    uncited = [each for each in uncited if each not in missing]
+    for where, absent in ("passages", missing), ("cited passages", uncited):
+        listed = ", ".join(absent[:MOST_MISSING]) + " …" * (len(absent) > MOST_MISSING)
+        lines += [f"Not in the {where}: {listed}."] * bool(absent)
     return Support(wrong, tuple(lines))
 
 

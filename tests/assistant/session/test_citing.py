@@ -1,6 +1,7 @@
 """Passages and answers: their numbers, the sources of an answer, and what no passage supports."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def test_an_answer_that_cites_nothing_has_the_passages_that_it_quotes_as_sources
 PAIRS = json.loads((Path(__file__).parent / "answers_and_passages.json").read_text("utf-8"))
 OLD = Attachment("docs/old.md", "Exit code 5 means a lost form.", 1, 1, 1)
 NEW = Attachment("docs/new.md", "The port is 8080.", 2, 3, 3)
+SKY3 = replace(SKY, number=3)
 
 
 def test_numbers_and_names_that_stand_in_no_passage_are_found() -> None:
@@ -121,6 +123,8 @@ def after_two_questions(
         ),
         ("It is 8080.", asked(3, "Which port?", NEW), ["No passage is cited."]),
         ("8081 [2].", asked(3, "Which port?", NEW), ["Not in the passages: 8081."]),
+        ("8080 [3].", asked(3, "Which?", NEW, SKY3), ["Not in the cited passages: 8080."]),
+        ("8080 [2, 3].", asked(3, "Which?", NEW, SKY3), []),
         ("8081 [2].", asked(3, "Is it 8081?", NEW), []),
         ("8081 [2].", asked(3, "Is it?", NEW, Attachment("a.txt", "8081")), []),
         ("5 [1].", asked(3, "And?", Attachment(OLD.name, "", 1, 1, 1)), []),  # it stands again
