@@ -80,12 +80,6 @@ def test_a_lookahead_that_the_user_demands_is_proposed_even_at_a_loss():
     assert plan.include(Rows("model"), 0)
 
 
-def test_a_pause_proposes_nothing_and_records_the_offers():
-    plan = weighing(FLAT, is_spent=True)
-    assert plan.next([run(8)]) is None
-    assert plan.runs == (run(8),)
-
-
 def test_a_table_is_weighed_by_the_cost_of_its_rows():
     for machine, is_taken in ((FLAT, True), ({1: 0.001, 32: 0.002}, False)):
         offered = ThroughputPlan(Costs(machine, {}), Known(bigram=0.8), 31).next([Rows("bigram")])
@@ -132,11 +126,13 @@ def test_no_further_row_is_drafted_once_the_limit_of_the_round_is_spent():
         assert plan.include(Rows("model", 1), 5) is goes_on
 
 
-def test_a_certain_token_is_proposed_even_when_no_more_time_may_be_lost():
+@pytest.mark.parametrize("machine", [STEEP, FLAT])
+def test_only_a_certain_token_is_proposed_when_no_more_time_may_be_lost(machine):
     fixed = Run("form", (1, 2, 3, 4), (1, 1, 1, 0), certain=3)
-    spent = weighing(STEEP, acceptance={"form": 0.9}, is_spent=True, limit_s=1.0)
+    spent = weighing(machine, acceptance={"form": 0.9}, is_spent=True, limit_s=1.0)
     assert spent.next([run(4), fixed, Rows("model", 1)]) == fixed.first(3)
     assert spent.next([run(4), Rows("model", 1)]) is None
+    assert spent.runs == (run(4), fixed)
 
 
 def test_a_certain_token_is_not_proposed_where_it_takes_longer_than_plain_decoding():
