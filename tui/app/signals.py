@@ -101,7 +101,7 @@ def hang_up_if_gone(stream: int = 0) -> bool:
 def _is_gone(stream: int) -> bool:
     try:
         termios.tcgetattr(stream)
-        if sys.platform == "darwin":  # it still has the settings; in Linux, a write may have to wait
+        if sys.platform == "darwin":  # it still has the settings; elsewhere writes may have to wait
             os.write(stream, b"")
     except (termios.error, OSError) as error:
         return bool(error.args[0] == errno.EIO)  # anything else never was a terminal

@@ -29,12 +29,9 @@ class Baseline:
         return median(self._recent)
 
     def observe(self, seconds: float, is_plain: bool) -> None:
-        """Observe a round; a plain evaluation takes no longer than one with proposals.
-
-        What is not a duration is ignored.
-        """
+        """Observe a round; a plain evaluation takes no longer than one with proposals."""
         usual, last = self.seconds, self._recent[-1]
-        if not 0 < seconds < (inf if is_plain else usual / CHANGED):
+        if not 0 < seconds < (inf if is_plain else usual / CHANGED):  # no duration, or no news
             return
         self._recent.append(seconds)
         if min(last, seconds) > usual * CHANGED or max(last, seconds) < usual / CHANGED:

@@ -129,8 +129,8 @@ class Controller:
     def forecast(self, plan: RoundPlan, recomputed: int = 0) -> Forecast:
         """Return the expected gain of speculation, and the reason of a plan's proposals.
 
-        The speed-up is relative to ArS by the cost curve, as the plan was made by that curve.
-        `recomputed` tokens were evaluated again in a round without proposals.
+        The speed-up is relative to ArS by the cost curve, as in the plan. `recomputed` tokens were
+        evaluated again.
         """
         has_draft = self.costs.draft(1) < inf
         cost = cheapest(self._verify_s, self.costs.draft(1) if has_draft else 0.0)

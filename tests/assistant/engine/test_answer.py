@@ -216,8 +216,7 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
 
     def round_(sampled, at_s, drafting_s=0.0, recomputed=0.0):
         clock.time, draft.busy_s = at_s, draft.busy_s + drafting_s
-        forecast = Forecast(Reason.UNLIKELY, recomputed=recomputed)
-        return begun.add(sampled, forecast).stats.guessing_s
+        return begun.add(sampled, Forecast(Reason.ARS, recomputed=recomputed)).stats.guessing_s
 
     assert round_(sps(1), 2.0) == 0.0
     assert round_(sps(1, 2, proposed=3), 5.0, 0.5) == 3.0

@@ -71,7 +71,7 @@ async def test_a_widget_that_forgets_is_harmless() -> None:
 def test_a_terminal_is_gone_if_nothing_can_be_written_to_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """macOS still returns the settings of one that is gone; in Linux, writes wait for each other."""
+    """macOS still has the settings of one that is gone; elsewhere, writes wait for each other."""
     master, slave = os.openpty()
     Thread(target=os.write, args=(slave, bytes(1_000_000)), daemon=True).start()
     os.read(master, 1)  # the output is under way, and nobody reads the rest
