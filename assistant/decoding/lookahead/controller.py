@@ -135,8 +135,8 @@ class Controller:
         has_draft = self.costs.draft(1) < inf
         cost = cheapest(self._verify_s, self.costs.draft(1) if has_draft else 0.0)
         right = self._acceptance.expected(MODEL) if has_draft else None
-        again = max(0.0, 1 - self.costs.verify(1) / self.costs.verify(1 + recomputed))
-        return Forecast(plan.reason, plan.speedup, self._baseline.seconds, cost, right, again)
+        share = max(0.0, 1 - self.costs.verify(1) / self.costs.verify(1 + recomputed))
+        return Forecast(plan.reason, plan.speedup, self._baseline.seconds, cost, right, share)
 
     @property
     def _verify_s(self) -> dict[int, float]:
