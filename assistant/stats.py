@@ -52,7 +52,7 @@ class Stats:
     lookahead_counts: Mapping[int, int] = field(default_factory=dict)  # rounds by tokens proposed
     draft_s: float = 0.0  # of decode_s, in the draft model, the prompt that it reads included
     verify_s: float = 0.0  # of decode_s, in the target
-    guessing_s: float = 0.0  # of decode_s, in rounds that proposed, and in the draft between rounds
+    guessing_s: float = 0.0  # of decode_s, in rounds that proposed, and what guesses took of others
     positions: tuple[Tally, ...] = ()  # by position in the round
     sources: Mapping[str, Tally] = field(default_factory=dict)  # by draft source
     draft: str | None = None  # the draft model's name, if one was loaded

@@ -78,7 +78,8 @@ class AnswerBuilder:
                 self.stop = events.Stop.STOP_TOKEN if ends else events.Stop.STOP_STRING
                 break
         masked = (self._constraint.rows, self._constraint.seconds) if self._constraint else (0, 0.0)
-        self.stats_builder.add(round_, added, thought_tokens, self._text.is_thinking, masked)
+        share = forecast.recomputed if forecast else 0.0
+        self.stats_builder.add(round_, added, thought_tokens, self._text.is_thinking, masked, share)
         self.stop = self.stop or self._limit()
         # Nothing after the end of the answer is reported.
         is_whole = len(added) == len(round_.tokens)

@@ -171,8 +171,8 @@ class Loader:
     def _can_defer(self, target: NativeModel, profile: Profile | None) -> bool:
         """Return whether an answer may begin without the draft.
 
-        It may if the draft was used before. The first load of a draft takes seconds: its vocabulary
-        is compared, its batches are checked, and if it cannot draft, that is reported at once.
+        It may if the draft was used before. The first load of a draft takes seconds, as its batches
+        are checked, and if it cannot draft, that is reported at once.
         """
         draft = self.setup.draft
         if not (draft and draft.is_file() and target.can_roll_back and target.rollback is None):

@@ -66,7 +66,7 @@ class Profile:
         target: NativeModel,
         draft: str | None = None,  # the conditions of one, loaded now or later; None: no draft
         folder: Path | None = None,  # where it was saved, and will be; None: nowhere
-        typical: tuple[dict[int, float], dict[int, float]] = ({}, {}),  # ratios on other machines
+        typical: tuple[dict[int, float], dict[int, float]] = ({}, {}),  # ratios elsewhere, of both
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.target, self._draft, self._clock = target, draft, clock

@@ -113,7 +113,7 @@ class Rounds:
             return PlannedRound(round_, Forecast(plan.reason), logits)
         seconds, draft_s = self._clock() - started, self._draft_s - draft_s
         controller.observe(round_, plan, seconds, draft_s, recomputed)
-        return PlannedRound(round_, controller.forecast(plan), logits)
+        return PlannedRound(round_, controller.forecast(plan, recomputed), logits)
 
     def _plan(self, recomputed: int) -> RoundPlan:
         mode, lookahead = self._control.mode, self._control.lookahead  # both may change meanwhile

@@ -45,6 +45,7 @@ class StatsBuilder:
         thought_tokens: int,  # how many of them belong to a thought
         is_thinking: bool,  # whether the next token belongs to one
         masked: tuple[int, float],  # rows that a constraint masked so far, and the seconds for that
+        recomputed: float,  # as in `Forecast`
     ) -> None:
         """Add a round."""
         stats, k, now = self.stats, round_.proposed, self._clock()
@@ -54,6 +55,7 @@ class StatsBuilder:
         for source, test in tests:
             sources[source] = sources.get(source, Tally()) + test
         decode_s = now - self._decoding_since
+        round_s = decode_s - stats.decode_s
         verify_s, draft_s = (s - s0 for s, s0 in zip(self._busy_s(), self._busy, strict=True))
         added = events.Stats(
             stats.mode,
@@ -64,7 +66,7 @@ class StatsBuilder:
             generated_tokens=len(tokens),
             thought_tokens=thought_tokens,
             lookahead_counts={k: 1},
-            guessing_s=decode_s - stats.decode_s if k else draft_s - stats.draft_s,
+            guessing_s=round_s if k else draft_s - stats.draft_s + recomputed * round_s,
             positions=tuple(test for _, test in tests),
             sources=sources,
         )

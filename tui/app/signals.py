@@ -101,7 +101,8 @@ def hang_up_if_gone(stream: int = 0) -> bool:
 def _is_gone(stream: int) -> bool:
     try:
         termios.tcgetattr(stream)
-        os.write(stream, b"")  # macOS still has the settings of a terminal that is gone
+        if sys.platform == "darwin":  # it still has the settings; elsewhere writes may have to wait
+            os.write(stream, b"")
     except (termios.error, OSError) as error:
         return bool(error.args[0] == errno.EIO)  # anything else never was a terminal
     return False

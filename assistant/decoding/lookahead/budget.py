@@ -1,7 +1,7 @@
 """How long ArS takes now, and how much time speculation may lose to it in one answer."""
 
 from collections import deque
-from math import isfinite
+from math import inf
 from statistics import median
 
 ALLOWANCE = 3.0  # evaluations of one token that an answer may take longer, whatever its length
@@ -18,7 +18,7 @@ CHANGED = 1.2  # times longer or shorter: no noise, if two evaluations in a row 
 
 
 class Baseline:
-    """Follows the seconds of a plain evaluation, which only rounds without proposals show."""
+    """Follows the seconds of a plain evaluation, which rounds without proposals show best."""
 
     def __init__(self, seconds: float) -> None:
         self._recent = deque([seconds], RECENT)
@@ -28,18 +28,11 @@ class Baseline:
         """The estimated seconds of a plain evaluation."""
         return median(self._recent)
 
-    def observe(self, seconds: float) -> None:
-        """Observe a round without proposals; what is not a duration is ignored."""
-        if seconds > 0 and isfinite(seconds):
-            self._add(seconds)
-
-    def observe_speculative(self, seconds: float) -> None:
-        """Observe a round with proposals: a plain evaluation takes no longer than a wider one."""
-        if 0 < seconds < self.seconds / CHANGED:
-            self._add(seconds)
-
-    def _add(self, seconds: float) -> None:
-        usual, last = median(self._recent), self._recent[-1]
+    def observe(self, seconds: float, is_plain: bool) -> None:
+        """Observe a round; a plain evaluation takes no longer than one with proposals."""
+        usual, last = self.seconds, self._recent[-1]
+        if not 0 < seconds < (inf if is_plain else usual / CHANGED):  # no duration, or no news
+            return
         self._recent.append(seconds)
         if min(last, seconds) > usual * CHANGED or max(last, seconds) < usual / CHANGED:
             self._recent = deque([last, seconds], RECENT)

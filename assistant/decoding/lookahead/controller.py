@@ -126,15 +126,17 @@ class Controller:
         if not reads:
             self._pace.add(tokens, seconds)
 
-    def forecast(self, plan: RoundPlan) -> Forecast:
+    def forecast(self, plan: RoundPlan, recomputed: int = 0) -> Forecast:
         """Return the expected gain of speculation, and the reason of a plan's proposals.
 
-        The speed-up is relative to ArS by the cost curve, as the plan was made by that curve.
+        The speed-up is relative to ArS by the cost curve, as in the plan. `recomputed` tokens were
+        evaluated again.
         """
         has_draft = self.costs.draft(1) < inf
         cost = cheapest(self._verify_s, self.costs.draft(1) if has_draft else 0.0)
         right = self._acceptance.expected(MODEL) if has_draft else None
-        return Forecast(plan.reason, plan.speedup, self._baseline.seconds, cost, right)
+        share = max(0.0, 1 - self.costs.verify(1) / self.costs.verify(1 + recomputed))
+        return Forecast(plan.reason, plan.speedup, self._baseline.seconds, cost, right, share)
 
     @property
     def _verify_s(self) -> dict[int, float]:
@@ -170,10 +172,8 @@ class Controller:
 
     def _observe_evaluation(self, proposed: int, seconds: float, recomputed: int) -> None:
         width = 1 + proposed + recomputed
-        if proposed:
-            self._baseline.observe_speculative(seconds)
-        else:
-            self._baseline.observe(seconds * self.costs.verify(1) / self.costs.verify(width))
+        plain = 1.0 if proposed else self.costs.verify(1) / self.costs.verify(width)
+        self._baseline.observe(seconds * plain, is_plain=not proposed)
         self.costs.verify.observe(width, seconds)
 
     def _chunk(self, pending: int, left_s: float) -> int:

@@ -92,3 +92,4 @@ class Forecast:
     ars_token_s: float | None = None  # seconds of a token by ArS, as measured so far
     cost: float | None = None
     right: float | None = None  # share of the draft model's proposals that may be accepted
+    recomputed: float = 0.0  # share of the round's time, for tokens that were evaluated before

@@ -214,15 +214,15 @@ def test_the_time_of_guessing_is_that_of_rounds_that_proposed_and_of_the_draft_b
     begun = AnswerBuilder(Request((Message("user", "?"),)), VOCAB, stats_builder, text)
     stats_builder.start_decoding()
 
-    def round_(sampled, at_s, drafting_s=0.0):
+    def round_(sampled, at_s, drafting_s=0.0, recomputed=0.0):
         clock.time, draft.busy_s = at_s, draft.busy_s + drafting_s
-        return begun.add(sampled).stats.guessing_s
+        return begun.add(sampled, Forecast(Reason.ARS, recomputed=recomputed)).stats.guessing_s
 
     assert round_(sps(1), 2.0) == 0.0
     assert round_(sps(1, 2, proposed=3), 5.0, 0.5) == 3.0
     assert round_(sps(1), 9.0, 1.0) == 4.0  # it read what it lacked, and proposed nothing
-    assert round_(sps(1), 10.0) == 4.0
-    assert finish(begun).stats.decode_s == 10.0
+    assert round_(sps(1), 13.0, recomputed=0.25) == 5.0  # what an earlier rejection cost
+    assert finish(begun).stats.decode_s == 13.0
 
 
 def test_a_prefill_reports_progress_first_and_after_each_chunk(open_model, tiny_target):

@@ -137,3 +137,12 @@ def test_the_reason_distinguishes_a_likely_proposal_from_a_pause():
     reasons.append(plan.reason)  # which was certain
     plan.prospect = Prospect()
     assert (*reasons, plan.reason) == (Reason.LIKELY, Reason.LIKELY, Reason.SPENT)
+
+
+def test_a_plain_round_says_how_much_of_it_was_for_tokens_that_were_evaluated_before(monkeypatch):
+    monkeypatch.setattr(CountingTarget, "rollback", 0)
+    monkeypatch.setattr(CountingTarget, "cached", lambda *_: 0)
+    rounds = rounds_of()
+    rounds._clock = lambda: 0.0
+    first, second = (rounds._round().forecast.recomputed for _ in range(2))
+    assert (first, second) == (0.0, pytest.approx(1 - FLAT[1] / FLAT[2]))

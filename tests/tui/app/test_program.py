@@ -20,6 +20,7 @@ from textual.widgets import Input, OptionList, Static
 
 from assistant.events import Decoded, Warned
 from tests.hostile_texts import COMMANDS, texts, valid
+from tests.patience import WAIT_S
 from tests.tui.chat.chat_driver import open_chat
 from tui import labels
 from tui.app.help_screen import HelpScreen
@@ -70,11 +71,16 @@ async def test_a_widget_that_forgets_is_harmless() -> None:
 def test_a_terminal_is_gone_if_nothing_can_be_written_to_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """macOS still returns the settings of one that is gone."""
+    """macOS still has the settings of one that is gone; elsewhere, writes wait for each other."""
     master, slave = os.openpty()
+    Thread(target=os.write, args=(slave, bytes(1_000_000)), daemon=True).start()
+    os.read(master, 1)  # the output is under way, and nobody reads the rest
+    (look := Thread(target=hang_up_if_gone, args=(slave,), daemon=True)).start()
+    look.join(WAIT_S)
+    assert not look.is_alive()
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(termios, "tcgetattr", lambda _: [])
     monkeypatch.setattr(os, "kill", lambda *_: None)
-    assert not hang_up_if_gone(slave)
     os.close(master)
     assert hang_up_if_gone(slave)
     os.close(slave)

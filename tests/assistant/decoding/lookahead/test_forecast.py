@@ -25,12 +25,9 @@ def test_a_round_that_takes_longer_than_all_its_tokens_never_pays():
     assert break_even(1, 0.08, TOKEN_S) == 1
 
 
-def test_the_best_lookahead_skips_a_dear_width():
+def test_the_best_lookahead_skips_a_dear_width_and_is_0_where_nothing_pays():
     verify = {1: 0.04, 2: 0.075, 3: 0.11, 4: 0.08}
     assert best_lookahead(0.9, verify, 0.0) == pytest.approx((3, 3.439 * 0.04 / 0.08))
-
-
-def test_where_nothing_pays_the_best_lookahead_is_0():
     assert best_lookahead(0.9, {1: 0.04, 2: 0.08, 4: 0.16}, 0.0) == (0, 1.0)
     assert best_lookahead(0.9, {1: 0.04, 2: 0.05, 4: 0.06}, 0.04) == (0, 1.0)
 

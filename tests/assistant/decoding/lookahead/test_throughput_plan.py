@@ -1,5 +1,7 @@
 """`ThroughputPlan`: which offers it takes, and how many of their tokens."""
 
+from functools import partial
+
 import pytest
 
 from assistant.decoding.lookahead.acceptance import Acceptance
@@ -60,12 +62,9 @@ def test_a_row_of_a_poor_bucket_ends_the_draft_before_a_token_is_drawn():
     assert (plan.prospect.proposed, plan.reads) == (0, [0])
 
 
-def test_an_offer_that_does_not_pay_is_not_taken():
+def test_an_offer_that_does_not_pay_or_must_read_much_first_is_not_taken():
     assert weighing(STEEP).next([run(8), Rows("model")]) is None
     assert weighing(FLAT, acceptance={"suffix": 0.0}).next([run(8)]) is None
-
-
-def test_a_source_that_must_read_much_first_is_not_used():
     assert weighing(FLAT).next([Rows("model", 65)]) is None
     assert weighing(FLAT).next([Rows("model", 2)])
 
@@ -78,12 +77,6 @@ def test_a_lookahead_that_the_user_demands_is_proposed_even_at_a_loss():
     plan = weighing(STEEP, min_proposals=1)
     assert plan.next([Rows("model")])
     assert plan.include(Rows("model"), 0)
-
-
-def test_a_pause_proposes_nothing_and_records_the_offers():
-    plan = weighing(FLAT, is_spent=True)
-    assert plan.next([run(8)]) is None
-    assert plan.runs == (run(8),)
 
 
 def test_a_table_is_weighed_by_the_cost_of_its_rows():
@@ -108,12 +101,11 @@ def settled(machine) -> Costs:
 
 
 def test_a_round_stakes_no_more_than_its_limit():
-    sure = Known(suffix=0.99, model=0.8)
-    plan = ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.21)
-    assert plan.next([run(31)]) == run(31).first(7)  # verify width 8 takes 0.2 longer than 1
-    assert ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.05).next([Rows("model")]) is None
-    enough = ThroughputPlan(settled(FLAT), sure, 31, limit_s=1.21)
-    assert enough.next([Rows("model")]) == Rows("model")
+    plan = partial(ThroughputPlan, settled(FLAT), Known(suffix=0.99, model=0.8), 31)
+    # A verify width of 8 takes 0.2 longer than 1.
+    assert plan(limit_s=1.21).next([run(31)]) == run(31).first(7)
+    assert plan(limit_s=1.05).next([Rows("model")]) is None
+    assert plan(limit_s=1.21).next([Rows("model")]) == Rows("model")
 
 
 def test_little_is_staked_on_costs_that_no_round_has_confirmed():
@@ -132,13 +124,11 @@ def test_no_further_row_is_drafted_once_the_limit_of_the_round_is_spent():
         assert plan.include(Rows("model", 1), 5) is goes_on
 
 
-def test_a_certain_token_is_proposed_even_when_no_more_time_may_be_lost():
+@pytest.mark.parametrize("machine", [STEEP, FLAT])
+def test_only_a_certain_token_that_pays_is_proposed_when_no_more_time_may_be_lost(machine):
     fixed = Run("form", (1, 2, 3, 4), (1, 1, 1, 0), certain=3)
-    spent = weighing(STEEP, acceptance={"form": 0.9}, is_spent=True, limit_s=1.0)
+    spent = weighing(machine, acceptance={"form": 0.9}, is_spent=True, limit_s=1.0)
     assert spent.next([run(4), fixed, Rows("model", 1)]) == fixed.first(3)
     assert spent.next([run(4), Rows("model", 1)]) is None
-
-
-def test_a_certain_token_is_not_proposed_where_it_takes_longer_than_plain_decoding():
-    fixed = Run("form", (1,), (1,), certain=1)
-    assert weighing({1: 1.0, 2: 2.1}, acceptance={"form": 0.9}).next([fixed]) is None
+    assert spent.runs == (run(4), fixed)
+    assert weighing({1: 1.0, 2: 2.1}, acceptance={"form": 0.9}).next([fixed.first(1)]) is None
