@@ -130,8 +130,7 @@ def _is_western(text: str) -> bool:
     It is not if words have letters that no Western language has together, unless the text is only
     damaged in a few places.
     """
-    words = (word for word in WORDS.findall(text) if not word.isascii())
-    foreign = sum(not WESTERN.fullmatch(word) for word in words)
+    foreign = sum(not (word.isascii() or WESTERN.fullmatch(word)) for word in WORDS.findall(text))
     accented, letters = len(ASCII.sub("", text)), len(re.sub("[^A-Za-z]+", "", text))
     is_known = foreign <= accented / 100 or accented < letters / 1000
     return is_known and not CONTROLS.search(text)

@@ -37,10 +37,7 @@ def review(
     """
     suffix, problems = suffix.lower(), list[str]()
     runs = lines_left_out(suffix, old, new, request, end, fewest)
-    left_out = (
-        f"It leaves out {f'lines {first} to {last}' if last > first else f'line {first}'}."
-        for first, last in runs
-    )
+    left_out = [f"It leaves out line{f's {a} to' * (b > a)} {b}." for a, b in runs]
     if suffix in PROSE:
         return tuple(left_out)
     before, after = outline(suffix, old), outline(suffix, new)

@@ -154,8 +154,7 @@ class _Query:
         """Return the passages with the rarest of the long words of one: its other versions, too."""
         longest = sorted(dict.fromkeys(version.words), key=len)[-2 * SIMILAR :]
         pairs = words.query_terms(" ".join(longest), self._languages).values()
-        terms = sorted(set[str]().union(*pairs), key=lambda term: (len(term), term))
-        counted = sorted(self._count_matches({term}) for term in terms[-2 * SIMILAR :])
+        counted = sorted(self._count_matches({term}) for term in set[str]().union(*pairs))
         shared = [word.query for word in counted if 1 < word.n_passages < MAX_PASSAGES // SIMILAR]
         query = " OR ".join(shared[:SIMILAR])
         find = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
