@@ -214,10 +214,9 @@ def _dated(texts: Iterable[list[_Version]], folder: Path, limit: int) -> dict[in
     distinct, others = dict[int, Passage](), dict[int, Passage]()
     for versions in texts:
         latest = max(versions, key=lambda version: version.changed)
-        older = [version for version in versions if version.changed < latest.changed]
+        older = next(filter(lambda version: version.changed < latest.changed, versions), None)
         for _, id_, changed, passage, *_ in versions:
-            other = latest if changed < latest.changed else next(iter(older), None)
-            if other:
+            if other := latest if changed < latest.changed else older:
                 name = other.passage.path.relative_to(folder)
                 relation = "older" if other is latest else "newer"
                 passage = passage._replace(note=f"{relation} than {name}")
