@@ -78,14 +78,14 @@ def _partial_mark(text: str, mark: str) -> int:
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 CONTROLS = re.compile(r"[\0-\b\x0e-\x1a\x1c-\x1f]")  # which no old encoding of a text has
 NO_TEXT = re.compile(  # or ISO-2022, HZ and UTF-7, of which all characters are ASCII
-    r"\0|\x1b\$[()]?[@-D]|~\{(?:[!-w][!-}]){2,}~\}|\+A[M-Z][AEIMQUYcgkosw048]-"
+    r"\0|\x1b\$[()]?[@-D]|~\{(?:[!-w][!-}]){2,}~\}|(?<=[a-z])\+A(?!PI)[M-Z][AEIMQUYcgkosw048]-"
 )
 ASCII = re.compile(r"[\0-\x7f]+")
 PACKED = (b"PK\3\4", b"\xd0\xcf\x11\xe0", rb"{\rtf")  # how archives and office files begin
 WORDS = re.compile(r"[^\0-@[-`{-\x7f\x85\xa0¥¦©-®°-²´µ·º»½×‘’–—…•™€]+")
 """Words with the signs in them, without those that code and lists have there."""
-WESTERN = re.compile(Path(__file__).with_name("western_words.txt").read_text("utf-8"), re.VERBOSE)
-"""A word in lower case whose letters one language of Western Europe has, with signs around it."""
+WESTERN = re.compile(Path(__file__).with_name("western_words.txt").read_text("utf-8"), re.X | re.I)
+"""A word whose letters one language of Western Europe has, with signs around it."""
 UNSPACED = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
 """A character of a script without spaces between words, as a regular expression."""
 
@@ -108,7 +108,7 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
     replaced = data.decode("utf-8", "replace")
     if data.startswith(PACKED):
         encodings, why = [], "but an office file or an archive; save what it holds as text or PDF"
-    elif encoding == "utf-8" and len(ASCII.sub("", replaced)) > 2 * replaced.count("\ufffd"):
+    elif encoding == "utf-8" and len(ASCII.sub("", replaced)) > 2 * replaced.count("\ufffd") > 0:
         line = replaced.partition("\ufffd")[0].count("\n") + 1
         why = f"in UTF-8: line {line} has bytes that are no character; replace these"
     elif encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
@@ -120,6 +120,7 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
             continue
         if not NO_TEXT.search(text) and (encoding.startswith("utf") or _is_western(text)):
             return EncodedText(text, encoding, bom)
+        break  # a text in Windows-1252 is none in Latin-1, which has controls for its signs
     raise UsageError(f"{name} is not text {why}.")
 
 
@@ -129,8 +130,7 @@ def _is_western(text: str) -> bool:
     It is not if words have letters that no Western language has together, unless the text is only
     damaged in a few places.
     """
-    words = (word for word in WORDS.findall(text) if not word.isascii())
-    foreign = sum(not WESTERN.fullmatch(word.lower()) for word in words)
+    foreign = sum(not (word.isascii() or WESTERN.fullmatch(word)) for word in WORDS.findall(text))
     accented, letters = len(ASCII.sub("", text)), len(re.sub("[^A-Za-z]+", "", text))
     is_known = foreign <= accented / 100 or accented < letters / 1000
     return is_known and not CONTROLS.search(text)

@@ -70,5 +70,5 @@ def _change(proposal: ProposedFile, request: str) -> AnswerChange:
         warnings.append(f"{name} exists, and was not attached: the answer was written without it.")
     elif file.encode(proposal.old) != file.encode(file.text):
         warnings.append("The file has changed since it was attached.")
-    warnings += review(file.path.suffix, file.text, parsed.text, request)
+    warnings += review(file.path.suffix, file.text, parsed.text, request, fewest=1)
     return AnswerChange(name, file, data, hunks, warnings)

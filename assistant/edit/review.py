@@ -27,18 +27,17 @@ LIKE, REMAINING, LISTED, MANY = 0.5, 0.4, 5, 10
 definitions that remain after a removal, the names in a sentence, and lost lines that are many."""
 
 
-def review(suffix: str, old: str, new: str, request: str, end: int = 0) -> tuple[str, ...]:
+def review(
+    suffix: str, old: str, new: str, request: str, end: int = 0, fewest: int = 3
+) -> tuple[str, ...]:
     """Return a sentence for each fault and loss of a new version that a request does not name.
 
     The suffix of the file's name says in which language it is, and `end` how many lines stand up to
     the end of the part that was rewritten, if it is not the file's.
     """
     suffix, problems = suffix.lower(), list[str]()
-    runs = lines_left_out(suffix, old, new, request, end)
-    left_out = (
-        f"It leaves out {f'lines {first} to {last}' if last > first else f'line {first}'}."
-        for first, last in runs
-    )
+    runs = lines_left_out(suffix, old, new, request, end, fewest)
+    left_out = [f"It leaves out line{f's {a} to' * (b > a)} {b}." for a, b in runs]
     if suffix in PROSE:
         return tuple(left_out)
     before, after = outline(suffix, old), outline(suffix, new)
@@ -84,12 +83,12 @@ def _wish(request: str, *outlines: Outline) -> str:
 
 
 def lines_left_out(
-    suffix: str, old: str, new: str, wish: str, end: int = 0
+    suffix: str, old: str, new: str, wish: str, end: int = 0, fewest: int = 3
 ) -> Iterator[tuple[int, int]]:
     """Yield the numbers of lines that are gone unasked, and that nothing similar replaces.
 
     Three are enough if the wish adds something, or if nothing replaces them at an end of the file
-    or part, since models stop early, and one if the version may be an excerpt; else more than
+    or part, since models stop early, or `fewest` if none is new, as in excerpts; else more than
     `MANY`, and four for each line in their place.
     """
     if any(verb.search(wish) for verb in (REMOVES, RESHAPES, SHORTENS)) or not new.strip():
@@ -99,7 +98,7 @@ def lines_left_out(
     before, after = (text.rstrip("\n").split("\n") for text in (old, new))
     there, here = (Counter(filter(None, map(str.strip, lines))) for lines in (before, after))
     gone = there - here
-    enough = 3 if here - there or gone.total() < 2 else 1
+    enough = 3 if here - there or gone.total() < 2 else fewest
     for tag, a, a_end, b, b_end in opcodes(before, after):
         words = {*re.findall(r"\w+", " ".join(after[b:b_end]))}
         lost = [

@@ -114,7 +114,7 @@ def header(lines: Sequence[TextLine]) -> str:
 def _by_cells(lines: Sequence[TextLine], header: str) -> Iterator[TextLine]:
     """Yield each cell, with its column, of a table whose rows are too wide for a passage."""
     mark, first = max("\t;,|", key=header.count), [line.text for line in lines].index(header) + 1
-    cells = re.compile(rf'((?:"[^"]*"|[^{mark}])*)(?:[{mark}]|$)')
+    cells = re.compile(rf'("(?:[^"]|"")*+"(?=[{mark}]|$)|[^{mark}]*)(?:[{mark}]|$)')
     yield from lines[:first]
     for number, row in lines[first:]:
         yield TextLine(number, "")

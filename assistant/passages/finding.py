@@ -152,9 +152,9 @@ class _Query:
 
     def similar(self, version: _Version) -> list[int]:
         """Return the passages with the rarest of the long words of one: its other versions, too."""
-        pairs = words.query_terms(version.passage.text, self._languages).values()
-        longest = sorted(set[str]().union(*pairs), key=len)[-2 * SIMILAR :]
-        counted = sorted(self._count_matches({term}) for term in longest)
+        longest = sorted(dict.fromkeys(version.words), key=len)[-2 * SIMILAR :]
+        pairs = words.query_terms(" ".join(longest), self._languages).values()
+        counted = sorted(self._count_matches({term}) for term in set[str]().union(*pairs))
         shared = [word.query for word in counted if 1 < word.n_passages < MAX_PASSAGES // SIMILAR]
         query = " OR ".join(shared[:SIMILAR])
         find = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
@@ -207,22 +207,21 @@ def find(
 
 
 def _dated(texts: Iterable[list[_Version]], folder: Path, limit: int) -> dict[int, Passage]:
-    """Return the first passages, each text once and followed by its other versions.
+    """Return the first passages, each followed by its latest version; other versions come last.
 
     Versions may contradict each other, so their notes say which file is newer.
     """
-    distinct = dict[int, Passage]()
+    distinct, others = dict[int, Passage](), dict[int, Passage]()
     for versions in texts:
         latest = max(versions, key=lambda version: version.changed)
-        older = [version for version in versions if version.changed < latest.changed]
-        for _, id_, changed, passage, *_ in (versions[0], latest, *versions):
-            other = latest if changed < latest.changed else next(iter(older), None)
-            if other:
+        older = next(filter(lambda version: version.changed < latest.changed, versions), None)
+        for _, id_, changed, passage, *_ in versions:
+            if other := latest if changed < latest.changed else older:
                 name = other.passage.path.relative_to(folder)
                 relation = "older" if other is latest else "newer"
                 passage = passage._replace(note=f"{relation} than {name}")
-            distinct[id_] = passage
-    return dict([*distinct.items()][:limit])
+            (distinct if id_ in (versions[0].id, latest.id) else others)[id_] = passage
+    return dict([*(distinct | others).items()][:limit])
 
 
 def _are_near(one: _Version, other: _Version) -> bool:

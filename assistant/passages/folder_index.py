@@ -48,6 +48,7 @@ class FolderIndex:
         """
         if os.path.isdir(self.folder):
             with suppress(sqlite3.DatabaseError), closing(index_file.open_index(self._path)) as sql:
+                sql.execute("BEGIN")  # so that no passage goes while it is searched
                 return finding.find(sql, self.folder, question, before, limit)
         return finding.Hits([], {})
 

@@ -97,7 +97,7 @@ class Endpoint:
         began = time.perf_counter()
         # Some programs send the address with the path, or join them with one slash too many.
         parts = [*filter(None, scope["path"].split("/"))]
-        scope["path"] = "/" + "/".join(parts[2 * (parts[:1] == ["http:"]) :])
+        scope["path"] = "/" + "/".join(parts[2 * (parts[:1] in (["http:"], ["https:"])) :])
         exchange = Exchange(scope, receive, send)
         scope["state"]["exchange"] = exchange
         try:

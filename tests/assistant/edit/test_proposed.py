@@ -1,7 +1,7 @@
 """`proposals` finds the files in an answer: new versions of attached ones, and new ones."""
 
+import json
 from pathlib import Path
-from textwrap import indent
 
 import pytest
 
@@ -12,34 +12,14 @@ from tests.assistant.edit.edits import proposed
 CODE = "def one():\n    return 1\n\n\ndef two():\n    return 2"
 PROSE = "# Title\n\nFirst.\n\n```sh\nmake\n```\n\nLast.\nEnd.\nReally."
 PATCH = CODE.replace("\n", "\n ").replace("     return 2", "-    return 2\n+    return 3")
-BARE = PROSE.replace("sh\n", "\n")
-NAMED = Path(__file__).with_name("named.txt")
-"""The file, with ? if it may be a fragment, or nothing; and an answer, in which ⏎ is a new line."""
+VERSIONS, NAMED = (Path(__file__).with_name(name) for name in ("versions.json", "named.txt"))
+"""Answers with new versions; and with a name (? if it is a fragment), in which ⏎ is a new line."""
 FILES = [Attachment("code.py", CODE), Attachment("notes.md", PROSE), Attachment("no.py", "\n")]
 ALIKE = enumerate(("a/b.css", "b.css", "a/my b.css", "a/c.css", "b/c.css", "a b/e.css"), 1)
 FILES += [Attachment(name, f"p\nq\n{n}\n{n}a\n{n}b") for n, name in ALIKE]
 
 
-@pytest.mark.parametrize(
-    ("answer", "name", "text"),
-    [
-        (f"So:\n```python\n{CODE}  # new\n```", "code.py", f"{CODE}  # new\n"),
-        (f"```\n{CODE}\n\n# a\n```\nand\n```\nmake\n```", "code.py", f"{CODE}\n\n# a\n"),
-        (f"````md\n{PROSE}\nMore.\n````", "notes.md", f"{PROSE}\nMore.\n"),
-        (f"```md\n{PROSE}\nMore.\n```\nRun\n```\nmake\n```", "notes.md", f"{PROSE}\nMore.\n"),
-        (f"```md\n{BARE}\n```", "notes.md", f"{BARE}\n"),
-        (f"~~~\n{BARE}\n~~~\nIt was\n~~~\n{PROSE}\n~~~", "notes.md", f"{BARE}\n"),
-        (f"```py\n{CODE}#\n```".replace("\n", "\r\n"), "code.py", f"{CODE}#\n"),
-        (indent(f"1. So\n```py\n{CODE}#\n```", "   "), "code.py", f"{CODE}#\n"),
-        (f"1. So:\n   ```py\n{CODE}#\n   ```", "code.py", f"{CODE}#\n"),
-        ("`no.py`:\n```\nx\n```", "no.py", "x\n"),
-        (f"**notes.md**\n```\n{PROSE[:43]}\n```", "notes.md", f"{PROSE[:43]}\n"),
-        ("**b.css**\n```\np\nq\n2\n2a\n```", "b.css", "p\nq\n2\n2a\n"),
-        ("**c.css**\n```\np\nq\n5\n5a\n```", "b/c.css", "p\nq\n5\n5a\n"),
-        ("**my b.css**\n```\np\nq\n3\n3a\n```", "a/my b.css", "p\nq\n3\n3a\n"),
-        ("**a b/e.css**\n```\np\nq\n6\n6a\n```", "a b/e.css", "p\nq\n6\n6a\n"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "name", "text"), json.loads(VERSIONS.read_text("utf-8")))
 def test_a_new_version_is_found_in_an_answer(answer, name, text):
     (version,) = proposed(answer, *FILES)
     assert (version.name, version.text, version.gap) == (name, text, "")

@@ -45,6 +45,7 @@ def test_all_lines_come_back_of_an_end_that_is_left_out_unasked(name):
     wish = "Shout, only in line one, and keep the rest"
     back = restore(rewrite(wish, name), new, set(), is_whole=True)
     assert (back and back[:3]) == ([*new, *PROSE[3:]], 4, 7)
+    assert restore(rewrite("A and G are wrong", name), PROSE[1:6], set(), is_whole=True) is None
     for wish in ("Shout the first three lines", "Keep three lines only", "Drop the others"):
         assert restore(rewrite(wish, name), new, set(), is_whole=True) is None
 

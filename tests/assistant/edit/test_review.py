@@ -42,7 +42,7 @@ def test_of_eighty_short_edits_at_least_76_are_judged_right():
     ("suffix", "old", "new", "wish", "problems"), json.loads((DATA / "sentences.json").read_text())
 )
 def test_each_problem_is_a_sentence_of_its_own(suffix, old, new, wish, problems):
-    assert [*review(suffix, old, new, wish)] == problems
+    assert [*review(suffix, old, new, wish, fewest=1)] == problems
 
 
 @pytest.mark.parametrize("suffix", [".py", ".js", ".c", ".rs", ".json", ".kt", ""])

@@ -89,11 +89,11 @@ def test_the_header_of_a_table_is_its_first_line_with_columns(text, expected):
 
 
 def test_each_part_of_a_row_that_is_too_wide_has_the_name_of_its_column():
-    table = f'Bank\n\nid,notes\n1,"{"a,b" * 600}"\n2,c'
+    table = f'Bank\n\nid,notes,in\n1,"{"a,b" * 600}"\n2,5",3"'
     parts, _ = file_lines.passages("a.csv", file_lines.lines(table.encode(), ".csv"))
     rows = [row[:8] for part in parts for row in part.text.split("\n") if row]
     wide = ['notes: "', "notes: b", "notes: b"]
-    assert rows == ["Bank", "id,notes", "id: 1", *wide, "id: 2", "notes: c"]
+    assert rows == ["Bank", "id,notes", "id: 1", *wide, "id: 2", "notes: 5", 'in: 3"']
 
 
 @pytest.mark.parametrize(

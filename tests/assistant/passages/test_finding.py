@@ -92,6 +92,25 @@ def test_a_version_that_differs_in_a_word_stands_beside_the_other(write, old, ne
         assert notes == {older: "older than b.md", "b.md": f"newer than {older}"}
 
 
+def test_versions_that_a_question_does_not_name_take_no_place_of_another_text(write):
+    text = " ".join(f"beast{at}" for at in range(60))
+    versions = {f"v{at}": f"{text} zoo{at} mark{at}" for at in range(12)}
+    found = names(write(z="A zebra.", **versions), "zoo7 mark7 zebra")
+    assert (found[0], "z.md" in found[:3]) == ("v7.md", True)
+
+
+def test_a_file_that_goes_while_it_is_searched_is_found_and_then_no_more(write, monkeypatch):
+    index, real = write(a="A zebra.", b="An okapi."), finding._Query.versions
+
+    def versions(*arguments, **named):
+        (index.folder / "a.md").unlink(missing_ok=True)
+        indexed_here(index.folder, index.folder.parent / "cache")
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(finding._Query, "versions", versions)
+    assert [names(index, "zebra"), names(index, "zebra")] == [["a.md"], []]
+
+
 def test_the_same_text_is_found_once(write):
     assert len(write(a="A zebra.", b="A  zebra.").find("zebra").passages) == 1
 

@@ -92,7 +92,7 @@ def test_a_named_page_names_this_machine_as_all_do(running: Running) -> None:
     [
         (b"GET /health", 200), (b"HEAD /v1/models", 200), (b"GET //models/", 200),
         (b"OPTIONS /v1//chat/completions", 204), (b"GET /v1/health", 200), (b"OPTIONS /v1/", 404),
-        (b"GET http://localhost:1/v1/models", 200),
+        (b"GET http://localhost:1/v1/models", 200), (b"GET https://a:b@c/v1/health", 200),
     ],
 )  # fmt: skip
 def test_health_models_and_options_are_answered(running: Running, request_, status) -> None:
