@@ -70,11 +70,11 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     whole = (attachment for attachment in attached if not attachment.number)
     given = [record.content for record in before if record.role != "assistant"]
     given += [f"{file.title}\n{file.text}" for file in whole]
-    texts = {number: f"{each.title}\n{each.text}" for number, each in passages.items()}
+    texts = {number: f"{one.title}\n{one.text}" for number, one in passages.items()}
     cited = [texts[number] for number in numbers if number in texts]
     missing = find_unsupported(answer.content, [*texts.values(), *given])
     uncited = find_unsupported(answer.content, [*cited, *given]) if cited else []
-    uncited = [each for each in uncited if each not in missing]
+    uncited = [word for word in uncited if word not in missing]
     for where, absent in ("passages", missing), ("cited passages", uncited):
         listed = ", ".join(absent[:MOST_MISSING]) + " …" * (len(absent) > MOST_MISSING)
         lines += [f"Not in the {where}: {listed}."] * bool(absent)
