@@ -7,6 +7,8 @@ from time import monotonic
 from textual.events import Paste
 from textual.message import Message
 
+from tui.app.signals import hang_up_if_gone
+
 START, END = "\x1b[200~", "\x1b[201~"
 """The marks around a paste in terminals with bracketed paste."""
 TEXT = re.compile(r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]+")
@@ -69,6 +71,7 @@ class TerminalInput:
 
     def tick(self) -> Iterator[Message]:
         """Yield the messages that are certain because nothing followed for a moment."""
+        hang_up_if_gone()  # Textual reads nothing from a lost terminal forever
         is_quiet, self._has_input = not self._has_input, False
         if is_quiet:
             self._has_end_mark |= monotonic() - self._input_at > ENDLESS_S

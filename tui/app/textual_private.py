@@ -22,7 +22,6 @@ from textual.widget import Widget
 from textual.widgets._footer import FooterKey as FooterKey
 from textual.worker import Worker
 
-from tui.app.signals import hang_up_if_gone
 from tui.app.terminal_input import TerminalInput
 from tui.widgets.dialog import ClosedOnce
 
@@ -81,8 +80,7 @@ class PasteParser(XTermParser):
         return self._input.feed(data) if data else super().feed(data)
 
     def tick(self) -> Iterable[Message]:
-        """Yield the messages that are certain because nothing followed; notice a lost terminal."""
-        hang_up_if_gone()  # Textual reads nothing from it forever
+        """Yield the messages that are certain because nothing followed."""
         yield from self._input.tick()
         yield from super().tick()
 
