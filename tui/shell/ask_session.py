@@ -106,8 +106,10 @@ class AskSession:
             with suppress(asyncio.CancelledError):
                 console.wait(answer(sent))
         finally:
-            self._session.shutdown()
-            self._printer.cut()  # the text so far ends with a line break
+            try:
+                self._session.shutdown()
+            finally:
+                self._printer.cut()  # the text so far ends with a line break
         if self._failed is not None:
             raise console.error(self._failed)
         if self._quiet:
