@@ -132,7 +132,8 @@ class ChatSession:
     def continue_from(self, message: StoredMessage) -> None:
         """Continue the last answer, which was cut, or the work after a tool's result.
 
-        UsageError if it is not the last message, or another program continued it.
+        UsageError if it is not the last message, or another program continued it; StorageError if
+        it cannot be read.
         """
         if message.id != self.branch.end:
             raise UsageError("Only the last answer can be continued; f forks here.")

@@ -128,5 +128,6 @@ def fork(sql: sqlite3.Connection, message: int) -> int:
     title = f"Fork: {source.title.removeprefix('Fork: ')}"  # at the start: lists may cut the end
     copy = replace(source, title=title, named=True, pinned=False, leaf=message)
     copy = replace(copy, messages=tuple(path), created=time.time())
-    messages.set_date(sql, conversation := insert_conversation(sql, copy), time.time())
+    conversation = insert_conversation(sql, copy)
+    messages.set_date(sql, conversation, time.time())
     return conversation

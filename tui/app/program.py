@@ -23,10 +23,16 @@ from textual.widgets import Input, TextArea
 
 from assistant.request import AnyJob
 from assistant.service import EventStream
-from tui.app import textual_private
 from tui.app.signals import release_on_resume, signals_leave
 from tui.app.terminal_input import Burst
-from tui.app.textual_private import Palette, driver_of, keys_of, uncaught, use_paste_parser
+from tui.app.textual_private import (
+    Palette,
+    driver_of,
+    holds_terminal,
+    keys_of,
+    uncaught,
+    use_paste_parser,
+)
 from tui.app.themes import legible
 from tui.safe import DEBUG, bug_report, safe
 from tui.settings.editor import edit_file
@@ -93,7 +99,7 @@ class Program(App[None]):
 
     def on_mount(self) -> None:
         """Handle SIGSTOP, and replay early keys after the first frame."""
-        release_on_resume(driver_of(self), textual_private.holds_terminal)
+        release_on_resume(driver_of(self), holds_terminal)
         self.call_after_refresh(self._release_first_keys)
 
     def do(self, job: AnyJob) -> EventStream:

@@ -151,13 +151,14 @@ def check(names: tuple[str, ...]) -> None:
     """Read model files from end to end and compare their checksums; without NAMES, all."""
     bad, is_all = 0, names in ((), ("all",))
     for name in [model.reference for model in installed_models()] if is_all else names:
+        lines = list[str]()
         try:
-            lines = [*_check(name)]
+            lines.extend(_check(name))
         except SpecchatError as error:
             bad += 1
             click.echo(safe(str(error)), err=True)
-        else:
-            click.echo("\n".join(map(safe, lines)))
+        for line in lines:  # of a split file that is damaged, those of the parts before
+            click.echo(safe(line))
     if bad:
         raise ModelError(f"{plural(bad, 'model file')} cannot be used.")
 

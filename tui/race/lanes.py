@@ -40,14 +40,17 @@ def prepare_race(
     """Find every lane's models here; a ModelError names a missing target, or a needed draft."""
     from assistant.engine.engine_choice import with_engines  # imports the decoder
 
-    lanes: list[Lane] = []
+    lanes, reasons = list[Lane](), dict[str | None, None]()  # why lanes have no draft
     for entry in entries:
         setup, no_draft = settings.setup(report, entry.target)
         guesses = setup.draft or COPYING & {*settings.draft_sources}
         if entry.mode == "sps" and not guesses:
             raise ModelError(f"SpS needs a draft. {no_draft}")
         lanes.append(_lane(setup, entry, settings))
-    report_missing_draft(no_draft, settings, is_measured=True)
+        if entry.mode != "ars":
+            reasons[no_draft] = None
+    for reason in reasons:
+        report_missing_draft(reason, settings, is_measured=True)
     setups = with_engines([lane.setup for lane in lanes])
     chosen = (replace(lane, setup=setup) for lane, setup in zip(lanes, setups, strict=True))
     return Race(tuple(chosen), _with_seed(settings.request(prompt)))

@@ -161,6 +161,18 @@ def test_check_tells_good_from_bad_and_goes_on_after_a_bad_one(here, toy):
     assert not path.exists()
 
 
+def test_check_names_the_sound_parts_of_a_split_model_before_the_damaged_one(here, monkeypatch):
+    names = [f"two-0000{number}-of-00002.gguf" for number in (1, 2)]
+    paths = [tiny.write(here / "models" / name) for name in names]
+    verify = Mock(side_effect=["abc", ModelError("It is damaged.")])
+    monkeypatch.setattr("tui.models.command.verify", verify)
+    result = CliRunner().invoke(models, ["check", str(paths[0])])
+    assert (result.stdout, result.stderr) == (
+        f"{names[0]}: complete, sha256 abc\n",
+        "It is damaged.\n",
+    )
+
+
 def test_pair_says_which_drafts_serve_what_both_take_and_why_others_do_not(here):
     target = tiny.write(here / "models" / "large.gguf", layers=12)
     tiny.write(here / "models" / "part.gguf", controls=("<|other|>", "<|im_start|>", "<|im_end|>"))

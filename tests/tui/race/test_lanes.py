@@ -86,9 +86,9 @@ def test_a_draft_that_is_missing_is_an_error_only_if_it_was_chosen_or_nothing_el
     for wrong in (replace(settings, source="model"), replace(settings, draft="nosuch")):
         with pytest.raises(ModelError, match=r"SpS needs a draft|'nosuch'"):
             prepare_race(parse("ars,sps"), wrong, "Why?")
-    assert (
-        len(prepare_race(parse("ars,auto"), replace(settings, source="model"), "Why?").lanes) == 2
-    )
+        assert len(prepare_race(parse("ars,ars"), wrong, "Why?").lanes) == 2
+    model = replace(settings, source="model")
+    assert len(prepare_race(parse("ars,auto"), model, "Why?").lanes) == 2
     assert len(prepare_race(parse("ars,sps"), settings, "Why?").lanes) == 2
 
 
