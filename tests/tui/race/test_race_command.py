@@ -65,10 +65,3 @@ def test_json_has_every_lane_and_its_figures_agree(target: Path, draft: Path) ->
         assert lane["stats"]["generated_tokens"] == 30
         assert 0 < lane["stats"]["decode_s"] <= lane["compute_s"]
     assert report["prompt"] == "Who is faster?"
-
-
-def test_a_race_without_a_prompt_is_a_usage_error() -> None:
-    for arguments in ((), ("  ",)):
-        code, out, err = run("race", *arguments)
-        assert (code, out) == (2, "")
-        assert "There is no prompt" in err

@@ -4,10 +4,11 @@ import asyncio
 import json
 import re
 from itertools import repeat
+from pathlib import Path
 from unittest.mock import Mock, create_autospec
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from assistant.engine.profile import PROFILES
 from assistant.passages import folder_index
@@ -22,7 +23,7 @@ from tui.shell.ask_command import ask as command
 
 
 @pytest.fixture
-def ask(tmp_path, monkeypatch):
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mock:
     script = Script(repeat("In Lima [1][9]."))
     known = [*use_script(tmp_path, monkeypatch, script, 8000), "--max-tokens", "4"]
     monkeypatch.chdir(tmp_path)
@@ -34,13 +35,13 @@ def ask(tmp_path, monkeypatch):
         (tmp_path / name).mkdir()
         (tmp_path / name / "air.md").write_text(text)
 
-    def asked(*options):
+    def asked(*options: str) -> Result:
         return CliRunner().invoke(command, [*known, *options, "Where are zeppelins moored?"])
 
     return Mock(side_effect=asked, requests=script.requests)
 
 
-def test_an_answer_names_its_sources_after_it(ask) -> None:
+def test_an_answer_names_its_sources_after_it_and_in_json(ask) -> None:
     done = ask("--about", "notes")
     assert done.exit_code == 0
     assert "[1] notes/air.md:1" in done.stderr
@@ -48,6 +49,9 @@ def test_an_answer_names_its_sources_after_it(ask) -> None:
     assert "[9] notes" not in done.stderr
     (request,) = ask.requests
     assert request.messages[-1].content.startswith("[1] notes/air.md:1:\n```\nZeppelins")
+    report = json.loads(ask("--about", "notes", "--json").stdout)
+    assert report["sources"] == [{"number": 1, "name": "notes/air.md", "first": 1, "last": 1}]
+    assert "sources" not in json.loads(ask("--json").stdout)
 
 
 def test_the_folder_is_read_while_the_model_loads(ask, monkeypatch) -> None:
@@ -64,12 +68,6 @@ def test_the_folder_is_read_while_the_model_loads(ask, monkeypatch) -> None:
     monkeypatch.setattr(FolderRetriever, "read", after_a_job)
     assert "[1] notes/air.md:1" in ask("--about", "notes").stderr
     assert isinstance(do.call_args_list[0].args[1], EngineArgs)
-
-
-def test_json_has_the_sources(ask) -> None:
-    report = json.loads(ask("--about", "notes", "--json").stdout)
-    assert report["sources"] == [{"number": 1, "name": "notes/air.md", "first": 1, "last": 1}]
-    assert "sources" not in json.loads(ask("--json").stdout)
 
 
 @pytest.mark.parametrize("option", ["--about", "-f"])

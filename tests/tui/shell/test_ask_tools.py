@@ -7,6 +7,7 @@ import signal
 import sys
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -32,7 +33,7 @@ args = [{odd_server.__file__!r}, "Failing"]
 
 
 @pytest.fixture
-def note(home):
+def note(home: Path) -> None:
     """A server `note` with a tool `go`, which may change something."""
     pytest.importorskip("mcp")
     home.mkdir()
@@ -40,7 +41,7 @@ def note(home):
 
 
 @pytest.fixture
-def asked(tmp_path, monkeypatch):
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mock:
     script = Script()
     known = [*use_script(tmp_path, monkeypatch, script, 8000), "--max-tokens", "4"]
     monkeypatch.setattr(folder_index, "update", update_here)

@@ -107,6 +107,8 @@ LONG = "a" * 300  # a path at which looking is an error, as in a folder that may
         (["ask", "hi", "--tools", "files"], 2, "folder that may be read; name one with --folder."),
         (["ask", "hi", "--tools", "sea"], 2, "No tools are called 'sea'. There are: files."),
         (["ask", "hi", "--yes"], 2, "--folder and --yes go with --tools."),
+        (["race"], 2, "There is no prompt"),
+        (["race", "  "], 2, "There is no prompt"),
         (["serve", "--port", "0", "--host", "example.org"], 2, "must be localhost or an address"),
         (["serve", "--port", "0", "--host", "203.0.113.7"], 2, "cannot be used"),
         (["serve", "--port", "0", "--token-file", "no/such/file"], 4, "no/such/file"),
