@@ -18,7 +18,7 @@ In 44 gaps Qwen2.5-Coder 1.5B gave the line that had stood there a log probabili
 with these, -0.81 with 16 and 240, or with 510 after the prefix, and -0.95 with 40 after it; it
 wrote that line itself in 13, 9, 16 and 12 of them. A whole suffix before the prefix did far worse.
 """
-MOST_TYPED = 64  # tokens of an answer that may be typed before its gap begins anew
+MOST_TYPED = 64  # tokens of an answer that may be typed before its gap begins again
 BEFORE_PREDICTION = 64  # tokens of the prefix that are repeated there: a long match is trusted
 STEPS = 4  # a prefix that is too long is cut by these parts of it, so that the caches stay valid
 

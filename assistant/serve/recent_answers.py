@@ -53,7 +53,7 @@ def _answer_key(text: str, tool_calls: Sequence[ToolCall]) -> _AnswerKey:
     return text, tuple((name, json.dumps(value, sort_keys=True)) for name, value in read)
 
 
-class Suggestion(NamedTuple):
+class FilledGap(NamedTuple):
     """An answer to a gap."""
 
     gap: Request  # without the text before it
@@ -62,7 +62,7 @@ class Suggestion(NamedTuple):
     typed: Sequence[tuple[int, str]] = ()  # tokens before the answer, and their texts
     rest: str = ""  # what was known of the answer
 
-    def after(self, gap: Request, text: str, answer: AnswerDeltas) -> "Suggestion | None":
+    def after(self, gap: Request, text: str, answer: AnswerDeltas) -> "FilledGap | None":
         """Return the suggestion after `text` if that is a part of this; `answer` collects it."""
         tokens = [*self.typed, *((token.id, token.text) for token in self.answer.tokens)]
         whole = self.before + "".join(text for _, text in tokens)
@@ -74,7 +74,7 @@ class Suggestion(NamedTuple):
         if typed > MOST_TYPED or not whole[ends[typed] :]:  # the last token may have been cut
             return None
         answer.lead = whole[len(text) : ends[typed]]  # of a token that is typed in part
-        return Suggestion(self.gap, self.before, answer, tokens[:typed], whole[ends[typed] :])
+        return FilledGap(self.gap, self.before, answer, tokens[:typed], whole[ends[typed] :])
 
 
 class LastSuggestions:
@@ -85,14 +85,14 @@ class LastSuggestions:
 
     def __init__(self) -> None:
         self._sent = self._text = ""  # before the cursor: as sent, and with what stood before that
-        self._last = deque[Suggestion](maxlen=MAX_SUGGESTIONS_REMEMBERED)  # the newest first
+        self._last = deque[FilledGap](maxlen=MAX_SUGGESTIONS_REMEMBERED)  # the newest first
 
     def predict(self, request: Request, answer: AnswerDeltas) -> Request:
         """Return a request with what is typed and known of its answer, which `answer` collects."""
         text = self._with_earlier("".join(message.content for message in request.messages))
         gap = replace(request, messages=())
         known = (suggestion.after(gap, text, answer) for suggestion in self._last)
-        new = next(filter(None, known), Suggestion(gap, text, answer))
+        new = next(filter(None, known), FilledGap(gap, text, answer))
         self._last.appendleft(new)
         infill = gap.infill and replace(gap.infill, typed=tuple(token for token, _ in new.typed))
         before = (Message("user", new.before),)
