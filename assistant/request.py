@@ -123,16 +123,13 @@ class Infill:
 
     suffix: str
     files: tuple[tuple[str, str], ...] = ()  # names and texts of other files, the best last
+    typed: tuple[int, ...] = ()  # the first tokens of an answer, which is to be continued
 
     @property
     def suffix_start(self) -> str:
         """The first lines of the suffix, at which an answer ends; "" if none are long enough."""
-        text = ""
-        for line in self.suffix.splitlines(keepends=True):
-            text += line
-            if len("".join(text.split())) >= SUFFIX_START:
-                return text if len(text) <= LONGEST_STOP else ""
-        return ""
+        lines = re.match(rf"(?:\s*\S){{{SUFFIX_START}}}.*\n?", self.suffix)
+        return lines[0] if lines and lines.end() <= LONGEST_STOP else ""
 
 
 @dataclass(frozen=True, slots=True)

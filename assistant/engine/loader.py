@@ -68,10 +68,8 @@ class Loader:
                 with suppress(SpecchatError):  # the first answer reports the error
                     assistant.prefill_common_prefix(self.control)
             opened.push(models.pop_all())
-        reading_s = profile_of(self.setup.target, "verify", self.setup.cache).prompt_token_s
         header = target.weights.header
         assistant.can_grow = target.n_ctx < target.weights.n_ctx_train
-        assistant.chat.infills.token_s = reading_s
         return assistant, Ready(
             ModelInfo("target", _name(header), header.path, target.n_ctx),
             draft_info,
@@ -80,7 +78,7 @@ class Loader:
             self.choice.engine,
             assistant.chat.thinking.thinks,
             assistant.chat.thinking.takes_effort,
-            reading_s,
+            profile_of(self.setup.target, "verify", self.setup.cache).prompt_token_s,
         )
 
     def open(self, role: Role, path: Path, max_rows: int, opened: ExitStack) -> NativeModel:

@@ -17,7 +17,7 @@ from assistant.decoding.rules.block import BlockRule
 from assistant.decoding.rules.rule import Rule, TokenRule
 from assistant.decoding.sources.draft import Cascade, Source
 from assistant.decoding.sources.model import MODEL, ModelSource
-from assistant.decoding.sources.suffix import InfillSource, SuffixSource
+from assistant.decoding.sources.suffix import SuffixSource
 from assistant.decoding.warp import Warp, warp
 from assistant.engine.answer import AnswerBuilder
 from assistant.engine.control import Control
@@ -143,7 +143,7 @@ class Assistant:
             edit = EditSource(request.prediction, start, vocab.piece, vocab.tokenize)
             available = {**available, edit.name: edit}
         if prompt.context and SuffixSource.name in available:
-            infill = InfillSource(prompt.context, len(prompt.tokens))
+            infill = SuffixSource(prompt.context, len(prompt.tokens))
             available = {**available, infill.name: infill}
         sources = [available[name] for name in request.sources if name in available]
         if self.target.can_roll_back and (forced or mask):

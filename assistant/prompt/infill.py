@@ -11,27 +11,16 @@ NO_MARKS = (
     "This model has no tokens for a gap in a text, so it cannot complete between two texts; "
     "qwen2.5-coder-1.5b can."
 )
-NEAR, FAR = 24, 240
-"""How many tokens of a suffix stand after the prefix, and as a file before it.
+NEAR, FAR, ALONE = 24, 240, 64
+"""How many tokens of a suffix stand after the prefix, and as a file before it; or without a file.
 
 In 44 gaps Qwen2.5-Coder 1.5B gave the line that had stood there a log probability of -0.79 a token
 with these, -0.81 with 16 and 240, or with 510 after the prefix, and -0.95 with 40 after it; it
 wrote that line itself in 13, 9, 16 and 12 of them. A whole suffix before the prefix did far worse.
 """
-SUFFIX_S, SUFFIX_FEWEST, SUFFIX_MOST = 0.5, 40, 512
-"""Seconds in which a suffix may be read that is only after the prefix, and limits in tokens.
-
-It is only there if a model has no mark for files, or the cursor is far from the far suffix.
-"""
-FAR_NAME = "rest"  # of the file that the far part of a suffix is written as
+MOST_TYPED = 64  # tokens of an answer that may be typed before its gap begins again
 BEFORE_PREDICTION = 64  # tokens of the prefix that are repeated there: a long match is trusted
 STEPS = 4  # a prefix that is too long is cut by these parts of it, so that the caches stay valid
-
-
-def suffix_tokens(token_s: float) -> int:
-    """Return how many tokens of a suffix to read where each takes `token_s`; 0.0 is unknown."""
-    affordable = int(SUFFIX_S / token_s) if token_s else 0
-    return min(SUFFIX_MOST, max(SUFFIX_FEWEST, affordable))
 
 
 class InfillPrompts:
@@ -45,8 +34,6 @@ class InfillPrompts:
 
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
-        self.token_s = 0.0
-        """The seconds that a token of a prompt takes; 0.0 is unknown."""
         self._far = ""  # the part of the suffix before the prefix; empty if there is none
         self._last_prefix: list[int] = []
 
@@ -63,22 +50,22 @@ class InfillPrompts:
         marks, tokenize = self._vocab.infill_marks, self._vocab.tokenize_inside
         if not {"prefix", "suffix"} <= marks.keys():
             raise UsageError(NO_MARKS)
-        budget -= len(marks) + 1
+        budget -= len(marks) + 1 + MOST_TYPED
         before, after, predicted = map(tokenize, (prefix, infill.suffix, prediction))
-        near = limit = min(suffix_tokens(self.token_s), budget // 4)
+        near = limit = min(ALONE, budget // 4)
         far = list[int]()
         if "file" in marks and (prefix or infill.suffix):
             if self._update_far(before, infill.suffix, after[NEAR : NEAR + min(FAR, budget // 4)]):
                 near = min(limit, NEAR)
-            far = self._file_tokens([(FAR_NAME, self._far)] if self._far else [], budget // 2)
+            far = self._file_tokens([("rest", self._far)] if self._far else [], budget // 2)
         left = budget - limit - len(far)  # the same for all places of the cursor
-        step = max(1, left // STEPS)
-        steps = -(-max(0, len(before) - left) // step)  # rounded up
-        before = before[steps * step :]
+        step, excess = max(1, left // STEPS), max(0, len(before) - left)
+        before = before[-(-excess // step) * step :]  # rounded up
         files = self._file_tokens(infill.files, left - len(before)) + far
-        repeated = before[-BEFORE_PREDICTION:] if predicted else []
-        context = [*files, *after, *repeated, *predicted, *before]
-        return self._assembled(files, before, after[:near]), context
+        written = [*before, *infill.typed]
+        repeated = written[-BEFORE_PREDICTION:] if predicted else []
+        context = [*files, *after, *repeated, *predicted, *written]
+        return [*self._assembled(files, before, after[:near]), *infill.typed], context
 
     def _update_far(self, prefix: list[int], suffix: str, part: list[int]) -> bool:
         """Replace a far part that follows no more by another; return whether it follows closely.

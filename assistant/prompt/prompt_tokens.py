@@ -93,7 +93,7 @@ class ChatTokens:
         """Return the prompt of a gap in a text; see `InfillPrompts`."""
         prefix = "".join(message.content for message in request.messages)
         tokens, context = self.infills.prompt(prefix, infill, budget, request.prediction)
-        beginning = self.thinking.beginning(request, tokens)
+        beginning = self.thinking.beginning(request, tokens[: len(tokens) - len(infill.typed)])
         thoughts = self.thinking.reader(request, beginning)
         return ChatPrompt(tokens, 0, [], beginning, thoughts, self.call_format, None, context)
 

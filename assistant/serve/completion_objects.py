@@ -23,6 +23,7 @@ class AnswerDeltas:
 
     def __init__(self) -> None:
         self.text = self.thought = ""
+        self.lead = ""  # the text before the first token: the rest of one that is typed in part
         self.indent = 0  # blanks that each line after the first begins with; one with fewer ends it
         self.is_over = False  # whether a line with fewer blanks came
         self.tool_calls: list[Object] = []  # as in OpenAI's API; the last one may be incomplete
@@ -38,7 +39,7 @@ class AnswerDeltas:
         if isinstance(event, Finished):
             self.end = event
             is_call = any(token.part == "call" for token in self.tokens)
-            text = "" if is_call else event.text[len(self.text) :]
+            text = "" if is_call else event.text[max(0, len(self.text) - len(self.lead)) :]
             return self._add_text(text, event.thought[len(self.thought) :])
         tokens = event.tokens
         self.tokens += tokens
@@ -47,7 +48,7 @@ class AnswerDeltas:
         return deltas or [{"content": ""} if any(t.part == "answer" for t in tokens) else {}]
 
     def _add_text(self, text: str, thought: str) -> list[Object]:
-        text = self._up_to_dedent(text)
+        text = self._up_to_dedent(text if self.text else self.lead + text)
         self.text += text
         self.thought += thought
         delta = {"reasoning_content": thought, "content": text}

@@ -25,7 +25,7 @@ from assistant.serve.completion_objects import Completion, Object
 from assistant.serve.completion_schema import Adapt, CompletionRequest, from_chat, parse
 from assistant.serve.exchange import Exchange, Waiting, as_object, as_stream, body_of
 from assistant.serve.guard import Guard
-from assistant.serve.recent_answers import AnswerTokens, LastSuggestion
+from assistant.serve.recent_answers import AnswerTokens, LastSuggestions
 from assistant.serve.responses import Response as ResponseObjects
 from assistant.serve.responses import from_response
 from assistant.serve.text_completion import NativeCompletion, TextCompletion, from_text
@@ -72,7 +72,7 @@ class Endpoint:
             "id": name, "object": "model", "created": int(time.time()), "owned_by": "specchat",
             "specchat": {"name": target.name, "context": target.n_ctx, "draft": draft},
         }  # fmt: skip
-        self._remembered, self._suggestion = AnswerTokens(), LastSuggestion()
+        self._remembered, self._suggestions = AnswerTokens(), LastSuggestions()
         self._warned = deque[str](maxlen=MAX_WARNINGS_REMEMBERED)
         self._jobs: dict[Exchange, EventStream] = {}  # for which clients wait, in their order
         self._prefilling: asyncio.Task[None] | None = None  # keeps the task alive
@@ -168,8 +168,12 @@ class Endpoint:
             why = f"{MAX_WAITING} requests are waiting already; ask again later."
             raise ApiError(429, why, "queue_full", headers={"retry-after": "5"})
         if request.infill:
-            self._replace_older(request, exchange)
-            request = self._suggestion.predict(request, exchange.answer)
+            # A newer gap of a client replaces its older ones; the same one asked again does not.
+            exchange.gap = request.messages, request.infill
+            for other, job in self._jobs.items():
+                if other.client == exchange.client and other.gap not in (None, exchange.gap):
+                    job.end(REPLACED)
+            request = self._suggestions.predict(request, exchange.answer)
         job = self._jobs[exchange] = self._service.do(request)
         if before := len(self._jobs) - 1:
             yield Waiting(before)
@@ -192,15 +196,6 @@ class Endpoint:
         end = exchange.answer.end
         if end is not None and not request.raw and len(self._jobs) == 1 and self._reads_ahead():
             self._prefill(_next_round(request, end))
-
-    def _replace_older(self, request: Request, exchange: Exchange) -> None:
-        """Stop the answers to a client's earlier gaps, but not to the same one asked again."""
-        gap = request.messages, request.infill
-        for other, job in self._jobs.items():
-            older: Request = job.job
-            is_other_gap = older.infill and (older.messages, older.infill) != gap
-            if other.client == exchange.client and is_other_gap:
-                job.end(REPLACED)
 
     def _prefill(self, request: Request) -> None:
         """Prefill a request that may come, until another job begins."""

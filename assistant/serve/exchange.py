@@ -41,6 +41,7 @@ class Exchange:
         self.seconds = 0.0
         self.status = 0
         self.answer = AnswerDeltas()
+        self.gap: object = None  # that the answer fills
         self.remark = ""  # why the request was refused, or that its client disconnected
         self._is_over = False
 

@@ -5,16 +5,22 @@ the decoded ones are cached. And the next suggestion is often the rest of the la
 """
 
 import json
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
+from typing import NamedTuple
 
 from assistant.calling.formats import read_json
 from assistant.events import Finished
+from assistant.prompt.infill import MOST_TYPED
 from assistant.request import Message, Request, ToolCall
 from assistant.serve.completion_objects import AnswerDeltas
 
 MAX_ANSWERS_REMEMBERED = 64  # in memory alone
-LONGEST = 2_000  # characters of a prediction: no suggestion has more
+MAX_SUGGESTIONS_REMEMBERED = 16  # many are replaced before they have any text
+SAME_PLACE = 1_000  # characters that stand in one place of a file alone; a whole one may have fewer
 _AnswerKey = tuple[str, tuple[tuple[str, str], ...]]
 
 
@@ -47,24 +53,57 @@ def _answer_key(text: str, tool_calls: Sequence[ToolCall]) -> _AnswerKey:
     return text, tuple((name, json.dumps(value, sort_keys=True)) for name, value in read)
 
 
-class LastSuggestion:
-    """Remember the last answer to a gap, and predict the next one by it."""
+class FilledGap(NamedTuple):
+    """An answer to a gap."""
+
+    gap: Request  # without the text before it
+    before: str  # the text before it
+    answer: AnswerDeltas
+    typed: Sequence[tuple[int, str]] = ()  # tokens before the answer, and their texts
+    rest: str = ""  # what was known of the answer
+
+    def after(self, gap: Request, text: str, answer: AnswerDeltas) -> "FilledGap | None":
+        """Return the suggestion after `text` if that is a part of this; `answer` collects it."""
+        tokens = [*self.typed, *((token.id, token.text) for token in self.answer.tokens)]
+        whole = self.before + "".join(text for _, text in tokens)
+        agrees = text.startswith(self.before) and whole.startswith(text) and gap == self.gap
+        if not agrees or gap.constraint or gap.logprobs is not None:
+            return None
+        ends = [*accumulate((len(text) for _, text in tokens), initial=len(self.before))]
+        typed = bisect_left(ends, len(text))
+        if typed > MOST_TYPED or not whole[ends[typed] :]:  # the last token may have been cut
+            return None
+        answer.lead = whole[len(text) : ends[typed]]  # of a token that is typed in part
+        return FilledGap(self.gap, self.before, answer, tokens[:typed], whole[ends[typed] :])
+
+
+class LastSuggestions:
+    """Remember the last answers to gaps: what is typed of one begins it, in its own tokens.
+
+    So nothing is evaluated again while a suggestion is typed.
+    """
 
     def __init__(self) -> None:
-        self._before, self._prediction = "", ""
-        self._answer = AnswerDeltas()
+        self._sent = self._text = ""  # before the cursor: as sent, and with what stood before that
+        self._last = deque[FilledGap](maxlen=MAX_SUGGESTIONS_REMEMBERED)  # the newest first
 
     def predict(self, request: Request, answer: AnswerDeltas) -> Request:
-        """Return a request with the rest of the last suggestion, if the text agrees with it so far.
+        """Return a request with what is typed and known of its answer, which `answer` collects."""
+        text = self._with_earlier("".join(message.content for message in request.messages))
+        gap = replace(request, messages=())
+        known = (suggestion.after(gap, text, answer) for suggestion in self._last)
+        new = next(filter(None, known), FilledGap(gap, text, answer))
+        self._last.appendleft(new)
+        infill = gap.infill and replace(gap.infill, typed=tuple(token for token, _ in new.typed))
+        before = (Message("user", new.before),)
+        return replace(gap, messages=before, prediction=new.rest, infill=infill)
 
-        `answer` collects the answer to the request. If the last one was replaced before it had any
-        text, its prediction counts instead.
+    def _with_earlier(self, sent: str) -> str:
+        """Return the text before the cursor, with what was sent earlier and stood before it.
+
+        Of a long file, editors send a part, which begins later with each new line.
         """
-        suggested = self._answer.text
-        if self._answer.end is None and self._prediction.startswith(suggested):
-            suggested = self._prediction
-        before = "".join(message.content for message in request.messages)
-        agrees = (self._before + suggested).startswith(before)
-        rest = (self._before + suggested)[len(before) :][:LONGEST] if agrees else ""
-        self._before, self._prediction, self._answer = before, rest, answer
-        return replace(request, prediction=rest)
+        at, lines = self._text.find(sent[:SAME_PLACE]), sent.count("\n") - self._sent.count("\n")
+        is_part = len(sent) >= SAME_PLACE and abs(lines) < 3 and 0 < at <= len(sent)
+        self._sent, self._text = sent, self._text[:at] + sent if is_part else sent
+        return self._text

@@ -1,5 +1,6 @@
 """Completions of a text without a template, as in OpenAI's API or as in llama.cpp's own."""
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -93,11 +94,9 @@ def _prompt(body: _Body) -> tuple[str, Infill | None]:
 
 def _split_marks(prompt: str) -> tuple[str, Infill | None]:
     """Return the text before a gap, and the gap, if a client has written a model's marks of one."""
-    for first, second, third in GAP_MARKS:
-        if prompt.startswith(first) and prompt.endswith(third):
-            before, mark, after = prompt[len(first) : -len(third)].rpartition(second)
-            if mark:
-                return before, Infill(after)
+    for marks in GAP_MARKS:
+        if match := re.fullmatch("(?s:(.*))".join(map(re.escape, marks)), prompt):
+            return match[1], Infill(match[2])
     return prompt, None
 
 

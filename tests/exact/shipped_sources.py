@@ -11,7 +11,7 @@ from assistant.decoding.row import Row
 from assistant.decoding.sources.draft import Cascade, Drafter, Source
 from assistant.decoding.sources.edit import EditSource
 from assistant.decoding.sources.model import ModelSource
-from assistant.decoding.sources.suffix import InfillSource, SuffixSource, TailSource
+from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.sources.ngram import NgramSource, Tables, build_tables
 from assistant.lab.bench.trial_runner import baselines
 from tests.exact.exact_rows import keep_all, row_of
@@ -46,9 +46,9 @@ def _edit() -> EditSource:
     return EditSource(" x y\n x x y\n y x\n x y y x\n", 0, PIECES.__getitem__, tokenize)
 
 
-def _infill() -> InfillSource:
+def _infill() -> SuffixSource:
     """Return a source for a gap: the prompt's order is not that of the text that is continued."""
-    source = InfillSource((1, 0, 1, 1, 0, 1, 0, 0, 1, 0), len(START))
+    source = SuffixSource((1, 0, 1, 1, 0, 1, 0, 0, 1, 0), len(START))
     source.name = "infill"
     return source
 

@@ -108,24 +108,27 @@ class SuffixSource(Source):
 
     Prompt, history, attached files and the answer so far are one text. Hu et al. 2024, "SAM
     Decoding: Speculative Decoding via Suffix Automaton"; Saxena 2023, "Prompt Lookup Decoding".
+
+    A prompt with a gap ends with the text after it, or with a mark. So `context`, which ends with
+    the text before the gap, replaces the first `start` tokens: the answer continues that.
     """
 
     name = "suffix"
 
-    def __init__(self) -> None:
-        self._automaton = Automaton()
+    def __init__(self, context: Sequence[int] = (), start: int = 0) -> None:
+        self._automaton, self._context, self._start = Automaton(), context, start
 
     def read(self, tokens: Sequence[int]) -> None:
         """Add what is new to the text; another text replaces it."""
-        known = self._automaton.text
-        if list(tokens[: len(known)]) != known:
+        known, tokens = self._automaton.text, self._continued(tokens)
+        if tokens[: len(known)] != known:
             self._automaton = Automaton()
         for token in tokens[len(self._automaton.text) :]:
             self._automaton.append(token)
 
     def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
         """Offer up to `budget` tokens. A repetition that reaches the end is continued."""
-        automaton = self._automaton
+        automaton, tokens = self._automaton, self._continued(tokens)
         match = automaton.match
         for token in tokens[len(automaton.text) :]:
             match = automaton.follow(match, token)
@@ -138,27 +141,7 @@ class SuffixSource(Source):
             match = automaton.follow(match, run[-1])
         return Run(self.name, tuple(run), tuple(buckets)) if run else None
 
-
-class InfillSource(SuffixSource):
-    """Copy what followed the longest suffix of an answer that fills a gap.
-
-    The prompt ends with the text after the gap, or with a mark. So `context`, which ends with the
-    text before the gap, replaces the first `start` tokens: the answer continues that.
-    """
-
-    def __init__(self, context: Sequence[int], start: int) -> None:
-        super().__init__()
-        self._context, self._start = context, start
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Add the new tokens of the answer."""
-        super().read(self._continuation(tokens))
-
-    def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
-        """Offer up to `budget` tokens."""
-        return super().offer(self._continuation(tokens), budget)
-
-    def _continuation(self, tokens: Sequence[int]) -> list[int]:
+    def _continued(self, tokens: Sequence[int]) -> list[int]:
         return [*self._context, *tokens[self._start :]]
 
 

@@ -12,21 +12,21 @@ import pytest
 
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.sources.suffix import InfillSource
+from assistant.decoding.sampling import Origin
+from assistant.decoding.sources.suffix import SuffixSource
 from assistant.engine.control import Control
-from assistant.engine.model_profile import ModelProfile
-from assistant.events import Stop
-from assistant.prompt.infill import InfillPrompts, suffix_tokens
+from assistant.events import Stop, Token
+from assistant.prompt.infill import InfillPrompts
 from assistant.request import Constraint, EngineArgs, Infill, Message, Request
 from assistant.serve.completion_objects import AnswerDeltas
 from assistant.serve.dialect import Notices
-from assistant.serve.recent_answers import LastSuggestion
+from assistant.serve.recent_answers import LastSuggestions
 from assistant.serve.text_completion import from_text
 from models.base import common_prefix_length
 from models.native.vocab import GAP_MARKS, Vocab
 from tests import tiny
 from tests.assistant.engine.answering import loaded
-from tests.assistant.serve.conftest import Running, finished, serving
+from tests.assistant.serve.conftest import Running, serving
 from tests.conftest import Open
 from tests.patience import WAIT_S
 from tui.shell.serve import EDITORS
@@ -148,15 +148,15 @@ def test_a_far_suffix_is_read_once_for_all_cursors(vocab: Vocab) -> None:
 
     def at(line: int, typed: str = "", lines: list[str] = lines) -> tuple[str, int]:
         before, after = "".join(lines[:line]) + typed, "".join(lines[line:])
-        tokens, _ = prompts.prompt(before, Infill(after), 1000, "")
-        assert len(tokens) <= 1000
+        tokens, _ = prompts.prompt(before, Infill(after), 1080, "")
+        assert len(tokens) <= 1080
         again = len(tokens) - tokens.index(vocab.infill_marks["suffix"]) - 2
         return b"".join(map(vocab.piece, tokens)).decode(), again
 
     first, _ = at(100)
     far = first[: first.index("line 127")]
     assert far.startswith("rest\nline 103\n")
-    read = {"x": 24, "": 24, "in it": 40, "below": 40, "far above": 40}
+    read = {"x": 24, "": 24, "in it": 64, "below": 64, "far above": 64}
     for line, place in ((100, "x"), (20, "far above"), (99, ""), (104, "in it"), (190, "below")):
         at(0, "", [])  # as clients ask that only files be read
         text, again = at(line, place)
@@ -167,25 +167,18 @@ def test_a_far_suffix_is_read_once_for_all_cursors(vocab: Vocab) -> None:
     assert at(0, "", ["other\n"] * 20)[0].startswith("rest\nother\nother")
 
 
-@pytest.mark.parametrize(("token_s", "read"), [(0.0, 40), (0.05, 40), (0.005, 100), (0.003, 166)])
-def test_a_suffix_is_cut_to_half_a_second_of_prefill(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, token_s: float, read: int
+def test_without_a_mark_for_files_more_of_a_suffix_follows_the_prefix(
+    open_model: Open, tmp_path: Path
 ) -> None:
     path = tiny.write(tmp_path / "alone.gguf", controls=(*tiny.CONTROLS, *MARKS[:3]))
-    known = ModelProfile(prompt_token_s=token_s)
-    monkeypatch.setattr("assistant.engine.loader.profile_of", lambda *_: known)
-    after = "".join(f"line {number}\n" for number in range(200))
-    request = Request((Message("user", "a = "),), infill=Infill(after))
-    with loaded(EngineArgs(path, None, 4096, threads=1, measure=False)) as (assistant, _):
-        tokens = assistant.prompt(request, Control()).tokens
-    marks = assistant.vocab.infill_marks
-    assert suffix_tokens(token_s / 1000) in (40, 512)
-    assert tokens.index(marks["middle"]) - tokens.index(marks["suffix"]) - 1 == read
+    prompts = InfillPrompts(open_model(path).weights.vocab)
+    with_it, without = (prompts.prompt("a", Infill(text), 999, "")[0] for text in ("b\n" * 90, ""))
+    assert len(with_it) - len(without) == 64
 
 
 def test_a_prediction_is_copied_from_the_first_token_on(vocab: Vocab) -> None:
     tokens, context = InfillPrompts(vocab).prompt("a = b", Infill("\n"), 500, "c(d, e)")
-    source = InfillSource(context, len(tokens))
+    source = SuffixSource(context, len(tokens))
     source.read(tokens)
     run: Any = source.offer(tokens, 5)
     assert b"".join(map(vocab.piece, run.tokens)) == b"c(d, "
@@ -203,34 +196,50 @@ def test_a_prediction_keeps_the_loss_limit(filling: Path, monkeypatch: pytest.Mo
     assert begun == [True, False]
 
 
-def test_the_rest_of_a_suggestion_is_the_prediction_while_one_types_or_deletes() -> None:
-    last = LastSuggestion()
-
-    def predicted(before: str, suggested: str, is_whole: bool = True) -> str:
-        answer = AnswerDeltas()
-        asked = last.predict(Request((Message("user", before),), infill=Infill("")), answer)
-        answer.text = suggested
-        answer.end = finished(suggested, ()) if is_whole else None
-        return asked.prediction
-
-    assert predicted("x = ", "self.width") == ""
-    assert predicted("x = se", "lf.", is_whole=False) == "lf.width"
-    assert predicted("x = self", "", is_whole=False) == ".width"
-    assert predicted("x = self.w", "id") == "idth"
-    assert predicted("x = self.wi", "dth") == "d"  # of an answer that ended, not of one before
-    assert predicted("x = self", "._width", is_whole=False) == ".width"
-    assert predicted("x = self._", "w") == "width"
-    assert predicted("y", "z") == ""
-    assert predicted("y" * 9_999, "z") == ""
-    assert len(predicted("y", "z")) == 2_000
+def suggesting(last: LastSuggestions, before: str, *pieces: str, **asked: Any) -> tuple[Any, ...]:
+    """Return what is asked: text, the letters of typed tokens, the last one's rest, prediction."""
+    request = Request((Message("user", before),), infill=Infill(""))
+    wanted: Any = last.predict(replace(request, **asked), answer := AnswerDeltas())
+    answer.tokens = [Token(ord(text[0]), text, Origin.TARGET, None, 1, None) for text in pieces]
+    typed = "".join(map(chr, wanted.infill.typed))
+    return wanted.messages[0].content, typed, answer.lead, wanted.prediction
 
 
-def test_the_engine_is_asked_with_the_prediction(filling: Path) -> None:
-    body = {"input_prefix": BEFORE, "input_suffix": AFTER, "n_predict": 12}
-    with serving(filling, n_ctx=1024, measure=False) as editor:
-        first, again = (editor.answer("/infill", body) for _ in range(2))
-        job: Any = editor.engine.asked[-1].job
-    assert job.prediction == first["content"] == again["content"] != ""
+def test_typed_text_of_a_suggestion_begins_its_answer_in_the_decoded_tokens() -> None:
+    last = LastSuggestions()
+    assert suggesting(last, "x = ", "self", ".width", "\n") == ("x = ", "", "", "")
+    assert suggesting(last, "x = s") == ("x = ", "s", "elf", ".width\n")  # replaced: no answer
+    assert suggesting(last, "x = self.w", "\n", "y") == ("x = ", "s.", "idth", "\n")
+    assert suggesting(last, "x = self.wi", "\n") == ("x = ", "s.", "dth", "\ny")
+    for other in ({"infill": Infill("a")}, {"max_tokens": 9}, {"logprobs": 0}, {"logprobs": 0}):
+        assert suggesting(last, "x = s", "elf", ".w", **other) == ("x = s", "", "", "")
+    assert suggesting(last, "y", *"z" * 99) == ("y", "", "", "")
+    assert [len(suggesting(last, "y" + "z" * count)[1]) for count in (64, 65)] == [64, 0]
+
+
+def test_text_that_an_editor_sends_no_more_stays_before_a_gap() -> None:
+    lines, last = [f"line {number} of a file\n" for number in range(500)], LastSuggestions()
+
+    def earlier(first: int, end: int) -> str:
+        text = "".join(lines[first:end])
+        return str(suggesting(last, text, "x y", "z")[0]).removesuffix(text)
+
+    parts = ((0, 200), (1, 201), (9, 209), (4, 204), (130, 330))
+    assert [earlier(*part) for part in parts] == ["".join(lines[:first]) for first, _ in parts]
+    assert suggesting(last, "".join(lines[130:330]) + "x ")[1:3] == ("x", "y")
+    assert earlier(230, 430) == ""  # it would be longer than what is sent
+    assert earlier(240, 430) == ""  # lines may have been deleted
+    assert [earlier(first, 340) for first in (300, 301)] == ["", ""]  # may be a whole file
+
+
+def test_little_is_read_again_for_a_key_and_nothing_if_it_was_suggested(editor: Running) -> None:
+    body = {"input_prefix": "another file: t", "input_suffix": "a line\n" * 90, "n_predict": 12}
+    first = editor.answer("/infill", body)
+    assert first["tokens_evaluated"] > 240
+    for typed, read in ((first["content"][:1], 1), (first["content"][:7], 1), ("!", 28)):
+        again = editor.answer("/infill", {**body, "prompt": typed})
+        assert again["timings"]["prompt_n"] <= read
+        assert (typed + again["content"]).startswith(first["content"]) == (read == 1)
 
 
 def test_llama_vim_gets_the_fields_that_it_asks_for(editor: Running) -> None:
@@ -297,14 +306,6 @@ def test_an_answer_ends_where_it_begins_to_repeat_what_follows(filling: Path) ->
     with loaded(EngineArgs(filling, None, 512, threads=1, measure=False)) as (assistant, _):
         end: Any = [*assistant.reply(request, Control("ars"))][-1]
     assert (end.text, end.stop) == ("x", Stop.STOP_STRING)
-
-
-def test_a_key_has_little_read_again_and_a_far_suffix_stays_read(editor: Running) -> None:
-    body = {"input_suffix": "".join(f"line {n}\n" for n in range(90)), "n_predict": 1}
-    prefixes = ("another file: t", "another file: th")
-    first, second = (editor.answer("/infill", {**body, "input_prefix": p}) for p in prefixes)
-    assert first["tokens_evaluated"] > 240
-    assert second["timings"]["prompt_n"] < 30
 
 
 def test_a_newer_request_of_a_client_replaces_the_one_under_way(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from assistant.decoding.sources.suffix import (
     SHORTEST,
     UNMISTAKABLE,
     Automaton,
-    InfillSource,
     SuffixMatch,
     SuffixSource,
     match_bucket,
@@ -151,7 +150,7 @@ def test_offering_changes_nothing():
 
 def test_an_infill_is_proposed_from_the_text_before_its_gap():
     before, after, mark = [1, 2, 3, 4, 1, 2], [7, 8, 9], 99
-    source, prompt = InfillSource([*after, *before], 10), [*before, *after, mark]
+    source, prompt = SuffixSource([*after, *before], 10), [*before, *after, mark]
     for answer, expected in ([], (3, 4)), ([7, 8], (9, 1)):
         source.read([*prompt, *answer])
         run = source.offer([*prompt, *answer], 2)
