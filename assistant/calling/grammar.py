@@ -21,8 +21,8 @@ class CallGrammar:
         choice: ToolChoice,
         several: bool,
         thought_markers: tuple[str, str] | None = None,
-        gap: bool = False,
-        instead: str | None = None,
+        newlines_first: bool = False,
+        plain_grammar: str | None = None,
     ) -> str:
         """Return the grammar.
 
@@ -31,25 +31,25 @@ class CallGrammar:
             choice: whether a call may, must or must not come.
             several: whether more than one call may come.
             thought_markers: those around a thought that may come first.
-            gap: whether one or two newlines may come first, as after a thought.
-            instead: the name of a grammar for answers without calls; None allows any text.
+            newlines_first: whether one or two newlines may come first, as after a thought.
+            plain_grammar: the name of that of answers without calls; None allows any text.
         """
         rules = self._rules
         barred = [f".*{pattern_of(self._format.trigger)}.*"]
         if self._format.bare:
             barred.append(f'{BARE}(?:{"|".join(map(pattern_of, schemas))})".*')
-        start = '("\\n" | "\\n\\n")? ' if gap else ""
+        start = '("\\n" | "\\n\\n")? ' if newlines_first else ""
         if thought_markers:
             opens, closes = thought_markers
             barred.append(f"\\s*{pattern_of(opens.strip())}.*")
             start = f"({rules.text(opens)} {rules.up_to('THOUGHT', closes)})? {start}"
-        free = f"@{instead}" if instead else "FREE"
-        if not instead:
-            without = "".join(f" & ~/(?s:{pattern})/" for pattern in barred)
-            rules.lines.append(f"FREE: {ALL}{without}")
-        answers = [free] if choice != "required" else []
+        plain = f"@{plain_grammar}" if plain_grammar else "FREE"
+        if not plain_grammar:
+            exclusions = "".join(f" & ~/(?s:{pattern})/" for pattern in barred)
+            rules.lines.append(f"FREE: {ALL}{exclusions}")
+        answers = [plain] if choice != "required" else []
         if choice != "none":
-            after_text = choice == "auto" and not instead
+            after_text = choice == "auto" and not plain_grammar
             answers += self._calls(schemas, several and self._format.several, after_text)
         return "\n".join([f"start: {start}({' | '.join(answers)})", *rules.lines, ""])
 
@@ -63,12 +63,12 @@ class CallGrammar:
         for i, (name, schema) in enumerate(schemas.items()):
             head, tail = rules.text(name + call_format.between), rules.text(call_format.closes)
             rules.lines += [f"call_{i}: {head} args_{i} {tail}", f"args_{i}: {arguments(schema)}"]
-        free, rest = "", call_format.before + call_format.opens
-        if after_text:
-            free = rules.up_to("BEGIN", call_format.trigger, "FREE")
-            rest = rest.removeprefix(call_format.trigger)
+        text, opening = "", call_format.before + call_format.opens
+        if after_text:  # which ends in the trigger
+            text = rules.up_to("BEGIN", call_format.trigger, "FREE")
+            opening = opening.removeprefix(call_format.trigger)
         more = f"({rules.text(call_format.joins + call_format.opens)} call)*" if several else ""
-        yield f"{free} {rules.text(rest)} call {more} {rules.text(call_format.after)}"
+        yield f"{text} {rules.text(opening)} call {more} {rules.text(call_format.after)}"
         if after_text and call_format.bare:
             first, later = (self._bare(start, schemas) for start in (BARE, BARE_AGAIN))
             yield f"({first}) {f'({later})*' if several else ''} (/\\s*```/)?"

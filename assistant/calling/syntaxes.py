@@ -49,7 +49,10 @@ class GemmaArguments:
 
     def _mark(self, mark: str) -> str:
         self._quoted = mark == QUOTE
-        self._depth += (mark in "{[") - (mark in "}]")
+        if mark in "{[":
+            self._depth += 1
+        elif mark in "}]":
+            self._depth -= 1
         return _MARKS_IN_JSON.get(mark, mark)
 
     def _word(self, word: str) -> str:
@@ -86,37 +89,39 @@ class GemmaRules:
 
     def _members(self, schema: Schema) -> str:
         """Return the rule of the members of an object, with sorted keys."""
-        rules, known, needs = self._rules, properties(schema), required(schema)
+        rules, known, needed = self._rules, properties(schema), required(schema)
         self._named += len(known)
         is_loose = self._named > MAX_ENFORCED or not is_closed(schema)
         if is_loose or any(QUOTE in name for name in known):
             rules.enforce_only(schema, {"type"})
             return "any_members"
         rules.enforce_only(schema, OBJECT)
+        # From the last key to the first one. `first` are the members from a key on if none is
+        # before them, `rest` those after another one: each of them has a comma before it.
         first = rest = '""'
         for name in sorted(known, key=str.lower, reverse=True):
             member = rules.add("member", f"{rules.text(_key(name))} {self._value(known[name])}")
-            needed = name in needs
-            first = rules.add("first", f"{member} {rest}{'' if needed else f' | {first}'}")
-            rest = rules.add("rest", f'("," {member}){"" if needed else "?"} {rest}')
+            without, optional = ("", "") if name in needed else (f" | {first}", "?")
+            first = rules.add("first", f"{member} {rest}{without}")
+            rest = rules.add("rest", f'("," {member}){optional} {rest}')
         return first
 
     def _value(self, schema: object) -> str:
         if not isinstance(schema, dict):
             return "any_value"
-        rules, ways = self._rules, schema.get("anyOf")
+        rules, alternatives = self._rules, schema.get("anyOf")
         texts = [text for text in texts_of(schema) if QUOTE not in text]
         if texts:
             rules.enforce_only(schema, {"type", "enum", "const"})
             return _one_of(rules.text(f"{QUOTE}{text}{QUOTE}") for text in texts)
-        if isinstance(ways, list) and ways:
+        if isinstance(alternatives, list) and alternatives:
             rules.enforce_only(schema, {"anyOf"})
-            return _one_of(map(self._value, ways))
+            return _one_of(map(self._value, alternatives))
         kinds = schema.get("type")
         listed = kinds if isinstance(kinds, list) else [kinds]
-        return _one_of(self._of(kind, schema) for kind in listed)
+        return _one_of(self._value_of_type(kind, schema) for kind in listed)
 
-    def _of(self, kind: object, schema: Schema) -> str:
+    def _value_of_type(self, kind: object, schema: Schema) -> str:
         rules = self._rules
         match kind:
             case "object":
@@ -136,8 +141,8 @@ def _key(name: str) -> str:
     return f"{name}:" if re.fullmatch(_KEY, name) else f"{QUOTE}{name}{QUOTE}:"
 
 
-def _one_of(ways: Iterable[str]) -> str:
-    return f"({' | '.join(ways)})"
+def _one_of(alternatives: Iterable[str]) -> str:
+    return f"({' | '.join(alternatives)})"
 
 
 _END = "\n</parameter>\n"
@@ -151,7 +156,7 @@ class XmlArguments:
 
     def __init__(self, schema: Schema) -> None:
         self._schemas = properties(schema)
-        self._rest, self._any = "", False
+        self._rest, self._has_begun = "", False
 
     def read(self, text: str) -> tuple[str, str | None]:
         """Read more text; see `JsonArguments`."""
@@ -160,12 +165,13 @@ class XmlArguments:
         while element := self._ELEMENT.match(self._rest):
             self._rest = self._rest[element.end() :]
             name, value = element.groups()
-            if _is_text(self._schemas.get(name, {"type": "string"})) or not _is_json(value):
+            is_text = self._schemas.get(name, {"type": "string"}).get("type") == "string"
+            if is_text or not _is_json(value):
                 value = json.dumps(value, ensure_ascii=False)
-            added += f"{', ' if self._any else '{'}{json.dumps(name)}: {value}"
-            self._any = True
+            added += f"{', ' if self._has_begun else '{'}{json.dumps(name)}: {value}"
+            self._has_begun = True
         if end := self._LAST.match(self._rest):
-            return added + ("}" if self._any else "{}"), self._rest[end.end() :]
+            return added + ("}" if self._has_begun else "{}"), self._rest[end.end() :]
         return added, None
 
 
@@ -189,7 +195,7 @@ class XmlRules:
         shared: Schema = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
         elements = ""
         for name, part in named.items():
-            if _is_text(part):
+            if part.get("type") == "string":
                 value = self._text(part)
             else:
                 rule = self._rules.add("value", self._rules.json({**part, **shared}))
@@ -200,14 +206,8 @@ class XmlRules:
 
     def _text(self, schema: Schema) -> str:
         texts = texts_of(schema)
-        enforced = {"type", "enum", "const"} if texts else {"type"}
-        self._rules.enforce_only(schema, enforced)
-        return f"({' | '.join(literal(text + _END) for text in texts)})" if texts else "any_text"
-
-
-def _is_text(schema: Schema) -> bool:
-    """Return whether a value is a string, which the syntax writes without quotes."""
-    return schema.get("type") == "string"
+        self._rules.enforce_only(schema, {"type", "enum", "const"} if texts else {"type"})
+        return _one_of(literal(text + _END) for text in texts) if texts else "any_text"
 
 
 def _is_json(value: str) -> bool:

@@ -69,9 +69,10 @@ class Constraints:
         schemas = {name: schema for name, (schema, _) in checked.items()}
         parts = [named_grammar(request.constraint, _CONSTRAINT)] if request.constraint else []
         rules, choice = LarkRules(self._controls), request.tool_choice
-        gap, instead = thinks and choice == "required", _CONSTRAINT if parts else None
+        plain_grammar = _CONSTRAINT if parts else None
+        several, newlines_first = request.parallel_calls, thinks and choice == "required"
         grammar = CallGrammar(call_format, rules).answer(
-            schemas, choice, request.parallel_calls, thought_markers, gap, instead
+            schemas, choice, several, thought_markers, newlines_first, plain_grammar
         )
         answer = {"name": "answer", "lark_grammar": grammar}
         grammar = json.dumps({"grammars": [answer, *parts]})
@@ -85,10 +86,10 @@ class Constraints:
         """Return a matcher of a grammar: the last one, unless the lexer it shares has failed."""
         if self._last and self._last[0] == grammar and not self._last[2].failed:
             return self._last[1]
-        matcher, why = compile_grammar(grammar, self._tokenizer)
-        if why:
+        matcher, error = compile_grammar(grammar, self._tokenizer)
+        if error:
             raise UsageError(
-                f"The grammar of these tools cannot be used: {readable_reason(why)}. Offer "
+                f"The grammar of these tools cannot be used: {readable_reason(error)}. Offer "
                 f"fewer tools, or simplify the largest: {largest_tool(tools)}."
             )
         return matcher
@@ -99,15 +100,15 @@ class Constraints:
         There is no warning for keywords that a syntax leaves to the tool's own validation.
         """
         schema, rules = closed(read_json(tool.parameters)), LarkRules(self._controls)
-        wrong, why = True, "it is not the schema of an object"
+        is_useless, reason = True, "it is not the schema of an object"
         if schema is not ANY_OBJECT:
-            wrong, why = self._limits(schema, call_format, rules)
-        left = f"{', '.join(sorted(rules.unenforced))} cannot be enforced"
-        if tool.strict and (why or rules.unenforced):
-            raise UsageError(f"The tool {tool.name} cannot be strict: {why or left}.")
-        what = "any arguments" if wrong else "more than its schema allows"
-        warning = f"The tool {tool.name} may be called with {what}: {why}." if why else ""
-        return ANY_OBJECT if wrong else schema, warning
+            is_useless, reason = self._limits(schema, call_format, rules)
+        unenforced = f"{', '.join(sorted(rules.unenforced))} cannot be enforced"
+        if tool.strict and (reason or rules.unenforced):
+            raise UsageError(f"The tool {tool.name} cannot be strict: {reason or unenforced}.")
+        what = "any arguments" if is_useless else "more than its schema allows"
+        warning = f"The tool {tool.name} may be called with {what}: {reason}." if reason else ""
+        return ANY_OBJECT if is_useless else schema, warning
 
     def _limits(
         self, schema: Schema, call_format: CallFormat, rules: LarkRules
@@ -115,11 +116,11 @@ class Constraints:
         """Return whether a schema cannot be enforced at all, and why it cannot completely."""
         try:
             check_factors(json.dumps(schema))
-            _, wrong, why = grammar_of(schema)
+            _, is_useless, reason = grammar_of(schema)
         except ValueError as error:
             return True, readable_reason(str(error))
-        if why or call_format.syntax == "json":
-            return wrong, why
+        if reason or call_format.syntax == "json":
+            return is_useless, reason
         alone = CallGrammar(call_format, rules).answer({"f": schema}, "required", several=False)
-        _, why = compile_grammar(alone, self._tokenizer)
-        return bool(why), readable_reason(why) if why else ""
+        _, reason = compile_grammar(alone, self._tokenizer)
+        return bool(reason), readable_reason(reason) if reason else ""

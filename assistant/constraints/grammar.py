@@ -26,15 +26,15 @@ def tokenizer_of(vocab: Vocab, n_vocab: int) -> LLTokenizer:
     Control tokens and stop tokens have no text, so no constraint can ask for them by it. A
     `UsageError` says that the vocabulary changes a text that is tokenised, or has no stop token.
     """
-    spells = _Spells(vocab, n_vocab)
-    if b"".join(spells.tokens[token] for token in spells(SAMPLE)) != SAMPLE.encode():
+    spellings = _Spellings(vocab, n_vocab)
+    if b"".join(spellings.tokens[token] for token in spellings(SAMPLE)) != SAMPLE.encode():
         raise UsageError("This model's vocabulary changes text, so it cannot follow forms.")
     return LLTokenizer(
-        TokenizerWrapper(spells), n_vocab=n_vocab, eos_token=sorted(vocab.stop_tokens)
+        TokenizerWrapper(spellings), n_vocab=n_vocab, eos_token=sorted(vocab.stop_tokens)
     )
 
 
-class _Spells:
+class _Spellings:
     """The attributes that `TokenizerWrapper` reads, by the names it expects."""
 
     bos_token_id = None
@@ -62,7 +62,7 @@ NAMES = ("properties", "patternProperties", "dependentSchemas", "$defs", "defini
 VALUES = ("const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 NOTES = ("default", "example", "examples")
 LARGEST = 2**63 - 1  # as a bound, many schemas have it, and it is one after rounding, too
-LONGEST_WHY = 200  # characters of an explanation
+LONGEST_REASON = 200  # characters of an explanation
 LARGEST_FACTOR = 10_000  # llguidance has a state for each remainder: a million take minutes
 MOST_RULES = 500  # of GBNF, whose converter takes a time that grows with their square
 _FACTOR = re.compile(r'"multipleOf"\s*:\s*([-+.\deE]+)')
@@ -70,9 +70,9 @@ _FACTOR = re.compile(r'"multipleOf"\s*:\s*([-+.\deE]+)')
 
 def matcher_of(constraint: Constraint, tokenizer: LLTokenizer) -> LLMatcher:
     """Return a matcher of a constraint; UsageError if it is wrong, too large or allows nothing."""
-    matcher, why = compile_grammar(_read(constraint), tokenizer)
-    if why:
-        raise _usage_error(constraint, why)
+    matcher, error = compile_grammar(_read(constraint), tokenizer)
+    if error:
+        raise _usage_error(constraint, error)
     return matcher
 
 
@@ -81,9 +81,9 @@ def fields_of(constraint: Constraint) -> tuple[str, ...]:
 
     A `UsageError` says that it cannot be used.
     """
-    wrong, why = LLMatcher.validate_grammar_with_warnings(_read(constraint), limits=LIMITS)
-    if wrong:
-        raise _usage_error(constraint, why[0])
+    is_useless, errors = LLMatcher.validate_grammar_with_warnings(_read(constraint), limits=LIMITS)
+    if is_useless:
+        raise _usage_error(constraint, errors[0])
     schema = json.loads(constraint.text) if constraint.kind == "schema" else {}
     fields = schema.get("properties", {})
     return tuple(fields) if isinstance(fields, dict) else ()
@@ -142,9 +142,9 @@ def _schema(text: str) -> str:
         raise ValueError("it is not a JSON object")
     if rounded := next(_inexact_numbers(schema), None):
         raise ValueError(f"it has a whole number that would be rounded: {rounded}")
-    grammar, _, why = grammar_of(schema)
-    if why:
-        raise ValueError(why)
+    grammar, _, reason = grammar_of(schema)
+    if reason:
+        raise ValueError(reason)
     return grammar
 
 
@@ -156,8 +156,8 @@ def grammar_of(schema: dict[str, object]) -> tuple[str, bool, str]:
     """
     grammar = LLMatcher.grammar_from_json_schema(styled(schema))
     is_useless, warnings = LLMatcher.validate_grammar_with_warnings(grammar, limits=LIMITS)
-    why = next((why for why in warnings if not why.startswith("Unknown format")), "")
-    return grammar, is_useless, readable_reason(why) if why else ""
+    reason = next((text for text in warnings if not text.startswith("Unknown format")), "")
+    return grammar, is_useless, readable_reason(reason) if reason else ""
 
 
 def _inexact_numbers(part: object, is_value: bool = False) -> Iterator[int]:
@@ -171,23 +171,25 @@ def _inexact_numbers(part: object, is_value: bool = False) -> Iterator[int]:
                 yield from _inexact_numbers([*inner.values()])
             elif is_value or key not in NOTES:
                 yield from _inexact_numbers(inner, is_value or key in VALUES)
-    elif is_value and isinstance(part, int) and abs(part) < 2**64 and part != LARGEST:
-        yield from [part] * (int(float(part)) != part)
+    elif is_value and isinstance(part, int) and part != LARGEST and abs(part) < 2**64:
+        is_exact = int(float(part)) == part
+        if not is_exact:
+            yield part
 
 
-def _usage_error(constraint: Constraint, why: str) -> UsageError:
-    return UsageError(f"The {constraint.kind} cannot be used: {readable_reason(why)}.")
+def _usage_error(constraint: Constraint, error: str) -> UsageError:
+    return UsageError(f"The {constraint.kind} cannot be used: {readable_reason(error)}.")
 
 
-def readable_reason(why: str) -> str:
+def readable_reason(error: str) -> str:
     """Return the first meaningful line of an error of llguidance's, shortened."""
-    if "(grammar) too big" in why:
+    if "(grammar) too big" in error:
         return TOO_LARGE
-    if known := next((text for kind, text in _KNOWN if why.startswith(kind)), None):
-        why = f"{known}{why.partition(':')[2]}" if known.endswith(":") else known
-    lines = [line.strip() for line in why.splitlines() if line.strip(" ^|")]
+    if known := next((text for start, text in _KNOWN if error.startswith(start)), None):
+        error = f"{known}{error.partition(':')[2]}" if known.endswith(":") else known
+    lines = [line.strip() for line in error.splitlines() if line.strip(" ^|")]
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-    return (errors or lines or ["it cannot be understood"])[0].rstrip(".")[:LONGEST_WHY]
+    return (errors or lines or ["it cannot be understood"])[0].rstrip(".")[:LONGEST_REASON]
 
 
 _KNOWN = (

@@ -94,9 +94,9 @@ class ConstraintMask:
             return logits
         started = perf_counter()
         result = allowed.masked(logits, indices)
-        left = result.max() > -np.inf
+        allows_any = result.max() > -np.inf
         self.seconds += perf_counter() - started
-        return result if left else None
+        return result if allows_any else None
 
     def count_allowed(self, tokens: Sequence[int], run: Sequence[int]) -> int:
         """Return how many tokens of a run may follow; see `Mask`."""

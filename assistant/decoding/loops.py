@@ -97,9 +97,10 @@ def speculative_round(
 
 def _sampled_tokens(new: tuple[int, ...], draft: Draft, verdict: Verdict) -> tuple[Sampled, ...]:
     accepted, proposals = verdict.accepted, (*draft.proposals, None)
-    # The coupled rule draws from the target's own row even after a rejection.
-    own = not len(draft.rows[accepted].ids) or verdict.row is verdict.target_rows[accepted]
-    origins = (Origin.DRAFT,) * accepted + (Origin.TARGET if own else Origin.RESIDUAL,)
+    follows_all = not len(draft.rows[accepted].ids)  # the last token, after full acceptance
+    # The coupled rule draws from the target's row even after a rejection.
+    is_targets = follows_all or verdict.row is verdict.target_rows[accepted]
+    origins = (Origin.DRAFT,) * accepted + (Origin.TARGET if is_targets else Origin.RESIDUAL,)
     return tuple(
         Sampled(token, origins[i], verdict.target_rows[i], proposals[i], *_test(verdict, i))
         for i, token in enumerate(new)

@@ -56,5 +56,4 @@ class Origin(StrEnum):
     DRAFT = "draft"  # proposed by the draft and accepted by the target
     RESIDUAL = "residual"  # drawn from the residual instead of a rejected proposal
     TARGET = "target"
-    """Drawn from the target's own row: by ArS, after full acceptance, or after a rejection with a
-    seed."""
+    """Drawn from the target's row: by ArS, after full acceptance, or, with a seed, a rejection."""

@@ -133,5 +133,5 @@ def margin(logits: Logits) -> int:
     temperature 0 too.
     """
     best = int(logits.argmax())
-    rest = [part.max() for part in (logits[:best], logits[best + 1 :]) if len(part)]
-    return bisect(EDGES, float(logits[best]) - float(max(rest, default=logits[best])))
+    others = [part.max() for part in (logits[:best], logits[best + 1 :]) if len(part)]
+    return bisect(EDGES, float(logits[best]) - float(max(others, default=logits[best])))

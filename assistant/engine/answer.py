@@ -48,7 +48,8 @@ class AnswerBuilder:
         self._ids: list[int] = []
         self._provenance = Provenance(vocab, request.alternatives)
         self._logprobs = request.logprobs
-        self._plan: tuple[int, Forecast | None] = 0, None  # of the last round
+        self._lookahead = 0  # of the last round
+        self._forecast: Forecast | None = None
         self.stats_builder = stats_builder
 
     def add(
@@ -71,7 +72,7 @@ class AnswerBuilder:
                 logprobs = self._provenance.logprobs(sampled.id, row, self._logprobs)
                 token = replace(token, logprobs=logprobs)
             added.append(token)
-            shown += self._text.add(added[-1])
+            shown += self._text.add(token)
             if not ends:
                 self._ids.append(sampled.id)
             if ends or self._text.stopped:
@@ -81,10 +82,9 @@ class AnswerBuilder:
         share = forecast.recomputed if forecast else 0.0
         self.stats_builder.add(round_, added, thought_tokens, self._text.is_thinking, masked, share)
         self.stop = self.stop or self._limit()
-        # Nothing after the end of the answer is reported.
-        is_whole = len(added) == len(round_.tokens)
-        rejected = self._provenance.rejected(round_) if is_whole else ()
-        self._plan = round_.proposed, forecast
+        self._lookahead, self._forecast = round_.proposed, forecast
+        ends_within = len(added) < len(round_.tokens)  # nothing after the end is reported
+        rejected = () if ends_within else self._provenance.rejected(round_)
         return self._decoded(shown, rejected)
 
     def finish(self) -> Iterator[events.Decoded | events.Finished]:
@@ -114,10 +114,10 @@ class AnswerBuilder:
     def _decoded(
         self, shown: Sequence[events.Token], rejected: tuple[events.RejectedToken, ...] = ()
     ) -> events.Decoded:
-        (lookahead, forecast), stats = self._plan, self.stats_builder.stats
+        stats, reader = self.stats_builder.stats, self._text.call_reader
         used = stats.prompt_tokens + stats.generated_tokens
-        reader = self._text.call_reader
         deltas: tuple[events.CallDelta, ...] = reader.drain() if reader else ()
+        lookahead, forecast = self._lookahead, self._forecast
         return events.Decoded(tuple(shown), rejected, lookahead, used, stats, forecast, deltas)
 
 

@@ -1,4 +1,4 @@
-"""Options of the answer in progress, which clients may change during it."""
+"""Options of the answer in progress, which another thread may change meanwhile."""
 
 from dataclasses import dataclass, field
 
@@ -8,13 +8,9 @@ from models.progress import CancelFlag
 
 @dataclass(slots=True, eq=False)
 class Control:
-    """Options of the answer in progress, which another thread may change.
-
-    A mode or lookahead takes effect in the next round, a sampling in the next row, a cancel within
-    the evaluation.
-    """
+    """A mode or lookahead takes effect in the next round, a sampling in the next row."""
 
     mode: Mode = "auto"
     lookahead: int | None = None
-    cancel: CancelFlag = field(default_factory=CancelFlag)
+    cancel: CancelFlag = field(default_factory=CancelFlag)  # takes effect within the evaluation
     sampling: Sampling | None = None  # None: that of the request

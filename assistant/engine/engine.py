@@ -112,7 +112,6 @@ HANDLERS: dict[type, Handler] = {
     Prefill: _prefill,
 }
 
-
 REST_S = 3.0  # idle seconds after which the KV cache of a long prompt is saved
 
 

@@ -124,8 +124,8 @@ class Loader:
             return []
         sources: list[Source] = [SuffixSource(), TailSource()]
         header = target.weights.header
-        own = [ngram_store.path_of(_name(header))] if self.setup.recalls else []
-        paths = [*own, ngram_store.BUNDLED / f"{header.vocabulary}.ngrams"]
+        learnt = [ngram_store.path_of(_name(header))] if self.setup.recalls else []
+        paths = [*learnt, ngram_store.BUNDLED / f"{header.vocabulary}.ngrams"]
         if tables := [path for path in paths if path.exists()]:
             from assistant.engine.sources.ngram import NgramSource, open_tables
 
@@ -187,17 +187,17 @@ class Loader:
 
     def _mapping(self, target: NativeModel, draft: NativeModel) -> VocabularyMapping:
         """Map the draft's vocabulary to the target's; ModelError if it lacks too many tokens."""
-        ours, theirs = target.weights.header, draft.weights.header
-        if ours.vocabulary == theirs.vocabulary:
+        large, small = target.weights.header, draft.weights.header
+        if large.vocabulary == small.vocabulary:
             return VocabularyMapping.identity(target.n_vocab, draft.n_vocab)
         from models.gguf import read_vocabulary
         from models.mapping import shared_tokens
 
         try:
-            vocabularies = read_vocabulary(ours.path), read_vocabulary(theirs.path)
+            vocabularies = read_vocabulary(large.path), read_vocabulary(small.path)
             return VocabularyMapping(*shared_tokens(*vocabularies))
         except ModelError as error:
-            names = f"{theirs.path.name} cannot draft for {ours.path.name}"
+            names = f"{small.path.name} cannot draft for {large.path.name}"
             raise ModelError(f"{names}: {error}.") from error
 
 

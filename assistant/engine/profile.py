@@ -187,7 +187,7 @@ class Profile:
         before = self._seconds(self.target, texts[0], 1)
         is_calm = self.of_target.add(1, 1.0, before, self._has_all_cores)
         for profile, tokens in evaluations:
-            index = -1 if profile is self.of_draft else 0
+            index = -1 if profile is self.of_draft else 0  # the draft is the last, if it is loaded
             model, text = models[index], texts[index]
             if len(text) + tokens > model.n_ctx:
                 continue

@@ -15,7 +15,6 @@ LONG_S = 2.0
 """Seconds of prefill from which on a conversation is saved."""
 MIN_TOKENS_SAVED = 64  # tokens that need no evaluation thanks to a snapshot that is restored
 
-
 _State = tuple[tuple[int, ...], memoryview]  # the tokens of a cache, and a copy of it
 
 

@@ -70,7 +70,7 @@ def run(
             request = replace(race.request, mode=lane.mode, lookahead=lane.lookahead)
             runners.append(Runner(number, assistant, request, lane_control))
         if not runners:
-            reasons = {ready.message for ready in results if isinstance(ready, events.Failed)}
+            reasons = {result.message for result in results if isinstance(result, events.Failed)}
             raise ModelError(" ".join(sorted(reasons)) or "A race needs a lane.")
         emit(events.RaceReady(tuple(results)))
         for event in take_turns(runners, Runner.clock, await_step if race.part else None):

@@ -162,7 +162,7 @@ class Assistant:
             forced=forced,
             is_suggestion=bool(prompt.context),
             is_predicted=bool(request.prediction),
-            limit=request.max_tokens and len(prompt.tokens) + request.max_tokens,
+            limit=len(prompt.tokens) + request.max_tokens if request.max_tokens else None,
             clock=clock,
         )
 

@@ -99,19 +99,19 @@ class Rounds:
         return Reason.FIRST if is_first and not self._is_suggestion else None
 
     def _round(self) -> PlannedRound:
-        controller, draft_s, started = self._controller, self._draft_s, self._clock()
-        done = self._tokens[:-1]  # a target that rolls back in steps recomputes some of them
-        recomputed = 0 if self._target.rollback is None else len(done) - self._target.cached(done)
+        controller, target, tokens = self._controller, self._target, self._tokens
+        draft_before_s, started = self._draft_s, self._clock()
+        past = tokens[:-1]  # some are evaluated again by a target that rolls back in steps
+        recomputed = 0 if target.rollback is None else len(past) - target.cached(past)
         plan = self._plan(recomputed)
         round_, logits = speculative_round(
-            self._target, self._drafter, self._tokens, plan, self._warp, self._rule,
-            self._target_warp,
-        )  # fmt: skip
-        if self._tokens[-1] == self._target.n_vocab:  # as `constrained` has it
+            target, self._drafter, tokens, plan, self._warp, self._rule, self._target_warp
+        )
+        if tokens[-1] == target.n_vocab:  # the mark of `constrained` for: nothing is allowed
             raise UsageError("The form allows no token that this model has.")
         if controller is None:
             return PlannedRound(round_, Forecast(plan.reason), logits)
-        seconds, draft_s = self._clock() - started, self._draft_s - draft_s
+        seconds, draft_s = self._clock() - started, self._draft_s - draft_before_s
         controller.observe(round_, plan, seconds, draft_s, recomputed)
         return PlannedRound(round_, controller.forecast(plan, recomputed), logits)
 
@@ -132,7 +132,7 @@ class Rounds:
     # The draft model
 
     @property
-    def _is_free(self) -> bool:
+    def _may_propose_nothing(self) -> bool:
         """Whether the controller may decide to propose nothing."""
         return self._control.mode == "auto" and self._control.lookahead is None
 
@@ -152,7 +152,7 @@ class Rounds:
         may_end_first = self._limit - len(self._tokens) < after
         if control.mode == "ars" or control.lookahead == 0:
             return False
-        return not self._is_free or (answered >= after and not may_end_first)
+        return not self._may_propose_nothing or (answered >= after and not may_end_first)
 
     def add_draft(self, source: ModelSource) -> None:
         """Have a draft model propose from now on; ModelError if it cannot read the last tokens."""
@@ -176,7 +176,7 @@ class Rounds:
                     if option.pending > SILENT_PREFILL:
                         yield progress
             finally:
-                if self._controller and self._is_free:
+                if self._controller and self._may_propose_nothing:
                     count = source.model.cached(seen) - start
                     self._controller.observe_prefill(count, self._draft_s - before)
             if source.model.cached(seen) == start:  # its context is full
@@ -187,9 +187,9 @@ class Rounds:
 
         The first of the `options` keeps its window.
         """
-        if self._is_free:
-            more = self._limit - len(self._tokens)
-            return self._controller.next_prefill(options, more) if self._controller else None
+        if self._may_propose_nothing:
+            left = self._limit - len(self._tokens)
+            return self._controller.next_prefill(options, left) if self._controller else None
         is_wanted = self._control.mode != "ars" and self._control.lookahead != 0
         return options[0] if is_wanted and options[0].pending > SHORT else None
 

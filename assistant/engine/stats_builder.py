@@ -24,16 +24,16 @@ class StatsBuilder:
         self.stats = stats
         self._target, self._draft, self._clock = target, draft, clock
         self._requested_at = self._decoding_since = requested_at
-        self._busy = self._busy_s()
+        self._busy_before_s = self._busy_s()
 
     def start_decoding(self) -> None:
         """Note that the prefill has ended: the time of decoding starts here."""
-        self._decoding_since, self._busy = self._clock(), self._busy_s()
+        self._decoding_since, self._busy_before_s = self._clock(), self._busy_s()
         self.stats = replace(self.stats, prefill_s=self._decoding_since - self._requested_at)
 
     def add_draft(self, draft: Model) -> None:
         """Count a draft model's time from now on."""
-        self._draft, self._busy = draft, (self._busy[0], draft.busy_s)
+        self._draft, self._busy_before_s = draft, (self._busy_before_s[0], draft.busy_s)
 
     def _busy_s(self) -> tuple[float, float]:
         return self._target.busy_s, self._draft.busy_s if self._draft else 0.0
@@ -56,7 +56,8 @@ class StatsBuilder:
             sources[source] = sources.get(source, Tally()) + test
         decode_s = now - self._decoding_since
         round_s = decode_s - stats.decode_s
-        verify_s, draft_s = (s - s0 for s, s0 in zip(self._busy_s(), self._busy, strict=True))
+        busy = zip(self._busy_s(), self._busy_before_s, strict=True)
+        verify_s, draft_s = (now_s - before_s for now_s, before_s in busy)
         added = events.Stats(
             stats.mode,
             rounds=1,

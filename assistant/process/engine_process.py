@@ -65,31 +65,32 @@ class EngineProcess:
         from assistant.process.lanes import by_engine, merge  # of a race, which few chats have
 
         parts = by_engine(job)
-        ours = self._engine or next(iter(parts), "auto")
-        if ours in parts:
-            self._engine = ours
-        if {*parts} <= {ours, "auto"}:
+        own_engine = self._engine or next(iter(parts), "auto")
+        if own_engine in parts:
+            self._engine = own_engine
+        if {*parts} <= {own_engine, "auto"}:
             return self._queue(job)
         streams: list[EventStream] = []
-
-        def start_parts() -> Iterator[EventStream]:
-            for engine, part in parts.items():
-                process = self if engine == ours or self._is_closed else self._others[engine]
-                streams.append(process._queue(part))
-                if whole.is_cancelled:
-                    streams[-1].cancel()
-                yield streams[-1]
 
         def cancel_parts(_: EventStream, order: Order) -> None:
             for stream in streams:
                 if isinstance(order, Cancel):
                     stream.cancel()
 
-        whole = EventStream(job, cancel_parts)
-        merging = asyncio.create_task(merge(whole, start_parts()))
+        merged = EventStream(job, cancel_parts)
+
+        def start_parts() -> Iterator[EventStream]:
+            for engine, part in parts.items():
+                is_own = engine == own_engine or self._is_closed
+                streams.append((self if is_own else self._others[engine])._queue(part))
+                if merged.is_cancelled:
+                    streams[-1].cancel()
+                yield streams[-1]
+
+        merging = asyncio.create_task(merge(merged, start_parts()))
         self._merging.add(merging)
         merging.add_done_callback(self._merging.discard)
-        return whole
+        return merged
 
     def _queue(self, job: AnyJob) -> EventStream:
         stream = EventStream(job, self._obey)

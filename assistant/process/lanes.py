@@ -32,7 +32,7 @@ class LanesOfProcess:
     clocks: dict[int, float] = field(default_factory=dict)  # of the running lanes
     end: Any = None  # its last event, after it has ended
 
-    async def load(self, whole: EventStream) -> dict[int, Ready | Failed]:
+    async def load(self, merged: EventStream) -> dict[int, Ready | Failed]:
         """Load the models; return the results by lane."""
         numbers = self.stream.job.part
         async for event in self.stream:
@@ -44,19 +44,19 @@ class LanesOfProcess:
                 case Failed():
                     self.end = event
                     return dict.fromkeys(numbers, event)
-            whole.put(event)
+            merged.put(event)
         raise AssertionError("loading ends in one of these")
 
-    async def step(self, whole: EventStream) -> None:
+    async def step(self, merged: EventStream) -> None:
         """Let the lane that has computed least do a step, and pass on its event."""
         self.stream.step()
         event = await anext(self.stream)
         if not isinstance(event, LaneEvent):  # the process has died
             for lane, clock in self.clocks.items():
-                whole.put(LaneEvent(lane, clock, event))
+                merged.put(LaneEvent(lane, clock, event))
             self.clocks, self.end = {}, event
             return
-        whole.put(event)
+        merged.put(event)
         self.clocks[event.lane] = event.clock
         if isinstance(event.event, Finished | Failed):
             del self.clocks[event.lane]
@@ -64,8 +64,8 @@ class LanesOfProcess:
             self.end = await anext(self.stream)
 
 
-async def merge(whole: EventStream, streams: Iterable[EventStream]) -> None:
-    """Run the parts of a job, and merge their streams into that of the whole job.
+async def merge(merged: EventStream, streams: Iterable[EventStream]) -> None:
+    """Run the parts of a job, and merge their streams into that of all of it.
 
     Each part is started when it is taken from `streams`, after those before it have loaded: engines
     that load together would measure each other's load as the costs of their models.
@@ -73,15 +73,15 @@ async def merge(whole: EventStream, streams: Iterable[EventStream]) -> None:
     parts, lanes = list[LanesOfProcess](), dict[int, Ready | Failed]()
     for stream in streams:
         parts.append(LanesOfProcess(stream))
-        lanes |= await parts[-1].load(whole)
+        lanes |= await parts[-1].load(merged)
     failures = [result for result in lanes.values() if isinstance(result, Failed)]
     if len(failures) == len(lanes):
-        whole.put(_all_failed(failures), last=True)
+        merged.put(_all_failed(failures), last=True)
         return
-    whole.put(RaceReady(tuple(lanes[number] for number in sorted(lanes))))
+    merged.put(RaceReady(tuple(lanes[number] for number in sorted(lanes))))
     while running := [part for part in parts if part.clocks]:
-        await min(running, key=lambda part: min(part.clocks.values())).step(whole)
-    whole.put(_end(whole, [part.end for part in parts]), last=True)
+        await min(running, key=lambda part: min(part.clocks.values())).step(merged)
+    merged.put(_end(merged, [part.end for part in parts]), last=True)
 
 
 def _all_failed(failures: Sequence[Failed]) -> Failed:
@@ -90,12 +90,12 @@ def _all_failed(failures: Sequence[Failed]) -> Failed:
     return Failed(reasons, kinds.pop() if len(kinds) == 1 else ModelError.__name__)
 
 
-def _end(whole: EventStream, ends: Sequence[Any]) -> object:
+def _end(merged: EventStream, ends: Sequence[Any]) -> object:
     """Return the last event of a job from those of its parts."""
     failures = [end for end in ends if isinstance(end, Failed)]
     if len(failures) == len(ends):
         return _all_failed(failures)
-    if isinstance(whole.job, Race):  # the other lanes have ended
+    if isinstance(merged.job, Race):  # the other lanes have ended
         return RaceOver()
     first, *others = ends
     return failures[0] if failures else first.join(others)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Jobs = tuple[Protocol, "Mapping[type, Handler]"]
 """A protocol, and handlers for its jobs."""
 
-
 SWITCH_S = 0.0005
 """Seconds that a thread may compute while another waits: a library that loads weights calls back
 for each tensor, while modules are imported."""

@@ -48,10 +48,10 @@ class AnswerText:
         self._buffered = ""  # may begin a stop string
         self._tokens: list[Token] = []  # not returned yet
         self._parts: list[Part] = []  # of their characters, as far as they are certain
-        self._earlier = 0  # characters of `prefix` that are still buffered before them
+        self._buffered_prefix = 0  # characters of `prefix` that are still buffered before them
         for token in prefix:
             text = self.complete(token)
-            self._earlier += len(text) - len(self._read(text))
+            self._buffered_prefix += len(text) - len(self._read(text))
         self._stops = stops
 
     @property
@@ -79,7 +79,7 @@ class AnswerText:
         if not self.stopped:
             part, buffered = self._position.part, self._position.buffered
             self._position = replace(self._position, buffered="")
-            self._parts += [*self._of_segment(part, buffered), *self._of_buffered()]
+            self._parts += [*self._parts_of_segment(part, buffered), *self._parts_of_buffered()]
         return self._certain()
 
     def end(self) -> tuple[str, str]:
@@ -95,17 +95,17 @@ class AnswerText:
         return (text, thought + cut) if self.is_thinking else (text + cut, thought)
 
     def _certain(self) -> list[Token]:
-        earlier = min(self._earlier, len(self._parts))
-        self._earlier -= earlier
-        del self._parts[:earlier]
+        of_prefix = min(self._buffered_prefix, len(self._parts))
+        self._buffered_prefix -= of_prefix
+        del self._parts[:of_prefix]
         certain: list[Token] = []
         while self._tokens:
-            is_cut = self.stopped and self._parts  # by the stop string
-            if len(self._tokens[0].text) > len(self._parts) and not is_cut:
+            size = len(self._tokens[0].text)
+            is_cut = self.stopped and self._parts  # within the token, by the stop string
+            if size > len(self._parts) and not is_cut:
                 break
-            token = self._tokens.pop(0)
-            certain += self._divide(token, self._parts[: len(token.text)])
-            del self._parts[: len(token.text)]
+            certain += self._divide(self._tokens.pop(0), self._parts[:size])
+            del self._parts[:size]
         for token in certain:
             self.returned[token.part] += token.text
         return certain
@@ -127,26 +127,26 @@ class AnswerText:
     def _read(self, text: str) -> list[Part]:
         """Add text; return the parts of the characters that have become certain, in order."""
         self._position, segments = self._markers.read(self._position, text)
-        return [part for segment in segments for part in self._of_segment(*segment)]
+        return [part for segment in segments for part in self._parts_of_segment(*segment)]
 
-    def _of_segment(self, part: Part, text: str) -> Iterator[Part]:
+    def _parts_of_segment(self, part: Part, text: str) -> Iterator[Part]:
         if part != "answer":
-            yield from self._of_buffered()
+            yield from self._parts_of_buffered()
             yield from repeat(part, len(text))
             return
         text, call_text = self.call_reader.read(text) if self.call_reader else (text, "")
-        yield from self._up_to_stop(text)
+        yield from self._parts_up_to_stop(text)
         if call_text:
-            yield from self._of_buffered()
+            yield from self._parts_of_buffered()
             yield from repeat("call", len(call_text))
 
-    def _of_buffered(self) -> Iterator[Part]:
+    def _parts_of_buffered(self) -> Iterator[Part]:
         if self.call_reader:
-            yield from self._up_to_stop(self.call_reader.flush())
+            yield from self._parts_up_to_stop(self.call_reader.flush())
         yield from repeat("answer", len(self._buffered))
         self._buffered = ""
 
-    def _up_to_stop(self, text: str) -> Iterator[Part]:
+    def _parts_up_to_stop(self, text: str) -> Iterator[Part]:
         if not self.stopped:
             before, stop, self._buffered = split_at_mark(self._buffered + text, self._stops)
             yield from repeat("answer", len(before))

@@ -71,25 +71,25 @@ def fit(
     droppable = [[message for message in turn if not _is_system(message)] for turn in turns]
     encode_turn = encode_turn or encode
     next_question = Message("user", "")  # so that a turn is encoded as it is before another
-    around = len(encode_turn([next_question]))
-    sizes = [len(encode_turn([*turn, next_question])) - around for turn in droppable[:-1]]
-    sizes += [len(encode_turn(turn)) - around for turn in droppable[-1:]]
-    system = [*filter(_is_system, messages), next_question]
-    frame = len(encode(system))  # in every prompt
-    first = _first_turn(sizes, budget - frame)
+    overhead = len(encode_turn([next_question]))
+    sizes = [len(encode_turn([*turn, next_question])) - overhead for turn in droppable[:-1]]
+    sizes += [len(encode_turn(turn)) - overhead for turn in droppable[-1:]]
+    system = [*filter(_is_system, messages), next_question]  # which every prompt has
+    dropped = _first_turn(sizes, budget - len(encode(system)))
     while turns:
-        excess = len(tokens := encode(_without(head, turns, first))) - budget
+        tokens = encode(_without(head, turns, dropped))
+        excess = len(tokens) - budget
         if excess <= 0:
-            return tokens, first
-        if first == len(turns) - 1:
+            return tokens, dropped
+        if dropped == len(turns) - 1:
             break
-        while excess > 0 and first < len(turns) - 1:
-            excess -= sizes[first]
-            first += 1
+        while excess > 0 and dropped < len(turns) - 1:
+            excess -= sizes[dropped]
+            dropped += 1
     size, roles = len(tokens), [message.role for message in (turns[-1] if turns else ())]
     what, advice = "question takes", "Shorten it"
-    if (alone := len(encode_turn(system))) > budget:
-        what, size = "system prompt takes", alone
+    if (system_size := len(encode_turn(system))) > budget:
+        what, size = "system prompt takes", system_size
     elif "tool" in roles:
         what, advice = "question and what tools returned take", "Have them return less"
     elif roles[-1:] == ["assistant"]:

@@ -1,6 +1,7 @@
 """The prompt of a gap in a text: the text around it, between the marks that a model knows."""
 
 from collections.abc import Sequence
+from math import ceil
 
 from assistant.request import Infill
 from models.base import common_prefix_length
@@ -52,23 +53,24 @@ class InfillPrompts:
             raise UsageError(NO_MARKS)
         budget -= len(marks) + 1 + MOST_TYPED
         before, after, predicted = map(tokenize, (prefix, infill.suffix, prediction))
-        near = limit = min(ALONE, budget // 4)
+        near = longest_near = min(ALONE, budget // 4)
         far = list[int]()
         if "file" in marks and (prefix or infill.suffix):
             if self._update_far(before, infill.suffix, after[NEAR : NEAR + min(FAR, budget // 4)]):
-                near = min(limit, NEAR)
+                near = min(longest_near, NEAR)
             far = self._file_tokens([("rest", self._far)] if self._far else [], budget // 2)
-        left = budget - limit - len(far)  # the same for all places of the cursor
-        step, excess = max(1, left // STEPS), max(0, len(before) - left)
-        before = before[-(-excess // step) * step :]  # rounded up
-        files = self._file_tokens(infill.files, left - len(before)) + far
+        prefix_budget = budget - longest_near - len(far)  # wherever the cursor is
+        step = max(1, prefix_budget // STEPS)
+        steps = ceil(max(0, len(before) - prefix_budget) / step)
+        before = before[steps * step :]
+        files = self._file_tokens(infill.files, prefix_budget - len(before)) + far
         written = [*before, *infill.typed]
         repeated = written[-BEFORE_PREDICTION:] if predicted else []
         context = [*files, *after, *repeated, *predicted, *written]
         return [*self._assembled(files, before, after[:near]), *infill.typed], context
 
     def _update_far(self, prefix: list[int], suffix: str, part: list[int]) -> bool:
-        """Replace a far part that follows no more by another; return whether it follows closely.
+        """Replace the far part once it no longer follows; return whether it follows closely.
 
         It is not replaced while most of the prefix is cached.
         """

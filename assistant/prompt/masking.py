@@ -107,12 +107,12 @@ class Masking:
         """Return the tokens of a text with its masks undone; none of them is a control token."""
         vocab, mask = self._controls.vocab, self._control
 
-        def name(match: re.Match[str]) -> str:
+        def unmasked(match: re.Match[str]) -> str:
             name = self._controls.names[int(match[1])]
             # A tag is tokenised in two pieces, so that it cannot become one token.
             return name if name in vocab.controls else f"{name[0]}{mask}{name[1:]}"
 
-        parts = re.sub(rf"{mask}(\d+){mask}", name, text).split(mask)
+        parts = re.sub(rf"{mask}(\d+){mask}", unmasked, text).split(mask)
         return [token for part in parts for token in vocab.tokenize(part)]
 
 

@@ -43,7 +43,6 @@ class ChatTokens:
     def __init__(self, vocab: Vocab) -> None:
         self._vocab = vocab
         self.infills = InfillPrompts(vocab)
-        """Tokenises gaps in texts."""
         self.tools_in_words = False
         """Whether the last prompt described tools in words, because the template cannot."""
         fallback = CHATML if "<|im_start|>" in vocab.controls else PLAIN
@@ -63,17 +62,17 @@ class ChatTokens:
         messages, oversized = drop_oversized(request.messages, self._vocab.tokenize, budget)
         variables = self.thinking.variables(request)
 
-        def turn(messages: Sequence[Message]) -> list[int]:
+        def encode_turn(messages: Sequence[Message]) -> list[int]:
             if cancel.raised:
                 raise Cancelled("Stopped before it began.")
             return self.encode(messages, variables)
 
         in_template = partial(self.encode, variables=variables, tools=request.tools)
-        whole = self._raw if request.raw else in_template
+        encode = self._encode_raw if request.raw else in_template
         try:
-            tokens, dropped = fit(messages, whole, budget, turn)
+            tokens, dropped = fit(messages, encode, budget, encode_turn)
         except ContextFull:
-            tools, size = request.tools, len(whole([Message("user", "")]))
+            tools, size = request.tools, len(encode([Message("user", "")]))
             if tools and size > budget:
                 raise ContextFull(
                     f"The tools take {size:,} tokens, and there is room for {budget:,}. Offer "
@@ -97,7 +96,7 @@ class ChatTokens:
         thoughts = self.thinking.reader(request, beginning)
         return ChatPrompt(tokens, 0, [], beginning, thoughts, self.call_format, None, context)
 
-    def _raw(self, messages: Sequence[Message]) -> list[int]:
+    def _encode_raw(self, messages: Sequence[Message]) -> list[int]:
         """Return the tokens of texts as they are; control tokens may be written out in them."""
         start, rest = self._start("".join(message.content for message in messages))
         return [*start, *self.thinking.controls.tokenize(rest)]
@@ -148,10 +147,10 @@ class ChatTokens:
     @property
     def call_format(self) -> formats.CallFormat:
         """The format of calls in the last prompt."""
-        return (not self.tools_in_words and self._own_calls) or formats.HERMES
+        return formats.HERMES if self.tools_in_words else self._own_format or formats.HERMES
 
     @cached_property
-    def _own_calls(self) -> formats.CallFormat | None:
+    def _own_format(self) -> formats.CallFormat | None:
         """The template's own format of calls; None if it has none, or one that is not known."""
         rendered = self.template.render_tools(formats.PROBE, tools=(formats.PROBE_TOOL,))
         return formats.find_format(rendered or "")
@@ -165,10 +164,10 @@ class ChatTokens:
     ) -> str:
         """Render a masked conversation, with tools in words if the template loses any of them."""
 
-        def masked(keeps: bool = True) -> list[Message]:
+        def masked(keeps_calls: bool = True) -> list[Message]:
             return [
                 masking.answer(message, i)
-                if (keeps or not message.tool_calls) and self.thinking.keeps_tokens(message)
+                if (keeps_calls or not message.tool_calls) and self.thinking.keeps_tokens(message)
                 else masking.message(message)
                 for i, message in enumerate(messages)
             ]
@@ -178,13 +177,14 @@ class ChatTokens:
         if not (tools or has_calls):
             return self.template.render(masked(), variables)
         offered = [masking.tool(tool) for tool in tools]
-        if call_format := self._own_calls:
+        if call_format := self._own_format:
             # Some templates want to see calls before there are results, or leave these out.
-            for keeps in (True, False):
-                conversation = masked(keeps)
+            for keeps_calls in (True, False):
+                conversation = masked(keeps_calls)
                 text = self.template.render_tools(conversation, variables, offered)
                 results = [m.content.strip() for m in conversation if m.role == "tool"]
-                if text is not None and (not keeps or all(result in text for result in results)):
+                has_all = text is not None and all(result in text for result in results)
+                if text is not None and (has_all or not keeps_calls):
                     forgets_start = call_format.ended and text.endswith(call_format.ended)
                     return text + call_format.start if forgets_start else text
         self.tools_in_words = True

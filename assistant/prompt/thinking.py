@@ -30,20 +30,17 @@ class Thinking:
     def __init__(self, vocab: Vocab, template: ChatTemplate) -> None:
         self._vocab, self._template = vocab, template
         self.markers = find_markers(vocab.template or "", partial(is_token, vocab))
-        """The markers of the model's thoughts."""
         self.controls = ControlTexts(vocab, self.markers.texts)
         """The texts of messages that must not become control tokens, or markers."""
         self.thinks = self.markers is not NO_MARKERS
-        """Whether the model has marks for thoughts."""
         self.takes_effort = EFFORT in template.variables
-        """Whether the template takes a reasoning effort."""
         self._names = self._control_names([*self.markers.texts])
         self._text = TokenText(vocab.piece, self._names)
 
     def variables(self, request: Request) -> Variables:
         """Return the template's variables for the thinking that a request asks for."""
         wanted: dict[str, object] = {}
-        has_begun = request.continues and request.messages[-1].thought  # to think, and goes on
+        has_begun = request.continues and request.messages[-1].thought  # it continues a thought
         is_off = request.thinking == "off" and not has_begun
         if request.thinking != "auto":
             wanted |= dict.fromkeys(SWITCHES, not is_off)
@@ -105,9 +102,8 @@ class Thinking:
         prefix = self.controls.tokenize(marks.opens) if thought and not opened else []
         prefix += self._vocab.tokenize(thought)
         if content:
-            prefix += self.controls.tokenize(
-                marks.closes + marks.gap if thought or opened else marks.answers
-            )
+            between = marks.closes + marks.gap if thought or opened else marks.answers
+            prefix += self.controls.tokenize(between)
             prefix += self._vocab.tokenize(content)
         return prefix
 

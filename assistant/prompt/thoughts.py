@@ -163,7 +163,7 @@ class ThoughtState(NamedTuple):
     tokens: int = 0  # read so far
     thought: int = 0  # tokens within thoughts
     closing: int = 0  # tokens at the end that are the beginning of the closing marker
-    answer: int | None = None  # tokens before the answer proper; None while that has not begun
+    before_answer: int | None = None  # tokens before the answer proper; None until it begins
 
 
 class ThoughtReader:
@@ -203,7 +203,7 @@ class ThoughtReader:
         """
         if not self._opened:
             return self._start
-        before = self.state(context).answer
+        before = self.state(context).before_answer
         return None if before is None else self._start + before
 
     def forced_token(self, context: Sequence[int]) -> int | None:
@@ -222,11 +222,11 @@ class ThoughtReader:
         within = state.position.state == "thought"
         text, pending = self._text.after(state.pending, token)
         position, _ = self._markers.read(state.position, text)
-        tokens, answer = state.tokens + 1, state.answer
-        if answer is None and position.state == "answer":
-            answer = tokens
+        tokens, before = state.tokens + 1, state.before_answer
+        if before is None and position.state == "answer":
+            before = tokens
         closing = self._closes((*self._closing[: state.closing], token)) if within else 0
-        return ThoughtState(position, pending, tokens, state.thought + within, closing, answer)
+        return ThoughtState(position, pending, tokens, state.thought + within, closing, before)
 
     def _closes(self, end: tuple[int, ...]) -> int:
         """Return the length of the longest proper prefix of the closing marker that ends `end`."""

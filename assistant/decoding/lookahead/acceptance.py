@@ -117,21 +117,21 @@ class Acceptance:
         uncertain = run.buckets[run.certain :]
         return [1.0] * run.certain + [self.estimate(run.source, bucket) for bucket in uncertain]
 
-    def expected(self, source: str, better: float = 0.0) -> float:
+    def expected(self, source: str, improvement: float = 0.0) -> float:
         """Return the estimate for a proposal whose bucket is not known yet.
 
-        `better` is by how much the source will do better than it did, in log odds. For a draft
-        model the target's own confidence counts, which is known before the draft is evaluated:
-        where the target is sure, most proposals are right.
+        The source will do better than it did by the `improvement`, in log odds. For a draft model
+        the target's own confidence counts, which is known before the draft is evaluated: where the
+        target is sure, most proposals are right.
         """
         known = KNOWN.get(source, UNKNOWN)
         usual = self.confidence if source == MODEL else known[len(known) // 2]
-        return self._correct(usual, source, better)
+        return self._correct(usual, source, improvement)
 
     def optimistic(self, source: str) -> float:
         """Return the expected acceptance of a source, plus one standard deviation.
 
-        So a source that may be good in this text is tried, and one that proves bad is soon not.
+        So a source that may be good in this text is tried; once it proves bad, it is tried no more.
         """
         return self.expected(source, self._text(source).deviation)
 
@@ -149,9 +149,9 @@ class Acceptance:
             if (margin := token.target_row.margin) is not None:
                 self._confidence.add(BY_CONFIDENCE[margin])
 
-    def _correct(self, usual: float, source: str, better: float = 0.0) -> float:
+    def _correct(self, usual: float, source: str, improvement: float = 0.0) -> float:
         usual = min(max(usual, NEAREST), 1 - NEAREST)
-        correction = self._source(source).value + self._text(source).value + better
+        correction = self._source(source).value + self._text(source).value + improvement
         return 1 / (1 + exp(-log(usual / (1 - usual)) - correction))
 
     def _source(self, source: str) -> LogOdds:
@@ -166,8 +166,8 @@ def _overlaps(round_: Round, runs: Sequence[Run]) -> Iterator[tuple[str, int, fl
     """Yield the source and the bucket of proposals, and how likely each was to be accepted."""
     for run in runs:
         yield run.source, run.buckets[0], round_.tokens[0].target_row.prob(run.tokens[0])
-    judged = {run.source for run in runs}
-    for i, token in enumerate(round_.tokens[: round_.tested]):
+    judged = {run.source for run in runs}  # by their first tokens, above
+    for index, token in enumerate(round_.tokens[: round_.tested]):
         proposal = token.proposal
-        if proposal and (i or proposal.source not in judged):
+        if proposal and (index > 0 or proposal.source not in judged):
             yield proposal.source, proposal.bucket, token.target_row.overlap(proposal.row)

@@ -14,7 +14,7 @@ In 31 gaps, replayed with the costs of five machines, none was below 0.95 times 
 slowest was at 0.92, with what other answers may lose at 0.88. The mean went from 1.23 to 1.21.
 """
 RECENT = 9  # rounds of ArS whose median is the estimate
-CHANGED = 1.2  # times longer or shorter: no noise, if two evaluations in a row show it
+CHANGED = 1.2  # times longer or shorter, twice in a row: the machine has changed
 
 
 class Baseline:
@@ -29,9 +29,10 @@ class Baseline:
         return median(self._recent)
 
     def observe(self, seconds: float, is_plain: bool) -> None:
-        """Observe a round; a plain evaluation takes no longer than one with proposals."""
+        """Observe a round; one with proposals counts if even a plain one was thought slower."""
         usual, last = self.seconds, self._recent[-1]
-        if not 0 < seconds < (inf if is_plain else usual / CHANGED):  # no duration, or no news
+        counts = is_plain or seconds < usual / CHANGED
+        if not (counts and 0 < seconds < inf):
             return
         self._recent.append(seconds)
         if min(last, seconds) > usual * CHANGED or max(last, seconds) < usual / CHANGED:

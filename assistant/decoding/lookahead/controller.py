@@ -10,7 +10,7 @@ from math import inf, log2
 from assistant.decoding.lookahead.acceptance import Acceptance, RecentMean
 from assistant.decoding.lookahead.budget import Baseline, Budget
 from assistant.decoding.lookahead.costs import TRUST, Costs
-from assistant.decoding.lookahead.forecast import Forecast, best_lookahead, cheapest
+from assistant.decoding.lookahead.forecast import Forecast, best_lookahead, cheapest_proposal
 from assistant.decoding.lookahead.plans import SHORT, Clock, RoundPlan, ThroughputPlan
 from assistant.decoding.loops import Round
 from assistant.decoding.sources.model import MODEL, PrefillOption
@@ -74,19 +74,19 @@ class Controller:
             repeats=self._repeats,
         )
 
-    def next_prefill(self, options: Sequence[PrefillOption], more: int) -> PrefillOption | None:
+    def next_prefill(self, options: Sequence[PrefillOption], left: int) -> PrefillOption | None:
         """Return the prefill of the draft to run now; None for none.
 
-        The first of the `options` continues the draft's window. The best option saves most in the
-        `more` tokens that the answer may still have, less its own time. It is returned if the
+        The first of the `options` continues the draft's window. The best option saves most, less
+        its own time, in the tokens that are `left` to the answer at most. It is returned if the
         answer may still lose that time. So a draft first reads a little, and what it saves with
         that pays for more. It reads in chunks, and each of them is timed.
         """
-        best = max(options, key=lambda option: self._saved_s(option, options, more))
+        best = max(options, key=lambda option: self._saved_s(option, options, left))
         continues = self._is_prefilling and best is options[0]
         chunk = self._chunk(best.pending, self._left * self._token_s)
         enough = 1 if continues else SHORT
-        if best.pending <= enough or not chunk or self._saved_s(best, options, more) <= 0:
+        if best.pending <= enough or not chunk or self._saved_s(best, options, left) <= 0:
             return None
         self._is_prefilling = chunk < best.pending
         self._context = best.context
@@ -133,7 +133,7 @@ class Controller:
         evaluated again.
         """
         has_draft = self.costs.draft(1) < inf
-        cost = cheapest(self._verify_s, self.costs.draft(1) if has_draft else 0.0)
+        cost = cheapest_proposal(self._verify_s, self.costs.draft(1) if has_draft else 0.0)
         right = self._acceptance.expected(MODEL) if has_draft else None
         share = max(0.0, 1 - self.costs.verify(1) / self.costs.verify(1 + recomputed))
         return Forecast(plan.reason, plan.speedup, self._baseline.seconds, cost, right, share)
@@ -172,8 +172,8 @@ class Controller:
 
     def _observe_evaluation(self, proposed: int, seconds: float, recomputed: int) -> None:
         width = 1 + proposed + recomputed
-        plain = 1.0 if proposed else self.costs.verify(1) / self.costs.verify(width)
-        self._baseline.observe(seconds * plain, is_plain=not proposed)
+        share = 1.0 if proposed else self.costs.verify(1) / self.costs.verify(width)
+        self._baseline.observe(seconds * share, is_plain=not proposed)  # without what is recomputed
         self.costs.verify.observe(width, seconds)
 
     def _chunk(self, pending: int, left_s: float) -> int:
@@ -201,18 +201,19 @@ class Controller:
             chunk = min(pending, largest)
         return inf if pending else prefill_s
 
-    def _saved_s(self, option: PrefillOption, options: Sequence[PrefillOption], more: int) -> float:
+    def _saved_s(self, option: PrefillOption, options: Sequence[PrefillOption], left: int) -> float:
         """Return the seconds that the draft saves after a prefill, over the rest of the answer.
 
         A loss counts as zero, before the prefill's own time: a draft that does not pay is not used.
         """
         prefill_s, step_s = self._prefill_s(option.pending), self.costs.draft(1)
-        whole = options[-1].context
+        longest = options[-1].context
         token_s = self.costs.verify(1)
-        if prefill_s == inf or self._answered < option.context < whole:
+        if prefill_s == inf or self._answered < option.context < longest:
             return -inf
-        better = LOG_ODDS_PER_HALVED_CONTEXT * log2(option.context / (self._context or whole))
+        doublings = log2(option.context / (self._context or longest))
+        chance = self._acceptance.expected(MODEL, LOG_ODDS_PER_HALVED_CONTEXT * doublings)
         pace = max(self._pace.value, 1 / token_s)
-        chance = self._acceptance.expected(MODEL, better)
-        saved_s = max(0.0, 1 / pace - token_s / best_lookahead(chance, self._verify_s, step_s)[1])
-        return min(more, TYPICAL_ANSWER) * saved_s - prefill_s
+        _, speedup = best_lookahead(chance, self._verify_s, step_s)
+        saved_s = max(0.0, 1 / pace - token_s / speedup)
+        return min(left, TYPICAL_ANSWER) * saved_s - prefill_s

@@ -9,8 +9,7 @@ from statistics import median
 from assistant.decoding.sources.model import MODEL
 
 RECENT = 9
-"""Evaluations whose median is the estimate, filled up with what is usual: four slow ones change
-nothing."""
+"""Evaluations whose median is the estimate; missing ones count as usual, so four slow ones lose."""
 STALE = 64  # evaluations of the target after which the samples of a width no longer count
 TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; only the laboratory has some
 DRAFT_SAFETY, BATCH_SAFETY = (9.0, 4.5), (2.0, 2.0)
@@ -40,8 +39,8 @@ class SafetyFactor:
         bits = tokens.bit_length()
         if wider := [factor for n, factor in self._known.items() if n >= bits]:
             return min(wider)
-        near = [factor for n, factor in self._known.items() if n >= bits - 2]
-        return max(self._quarter, *near) if near else self._first
+        quarters = [factor for n, factor in self._known.items() if n >= bits - 2]
+        return max(self._quarter, *quarters) if quarters else self._first
 
     def observe(self, tokens: int, slower: float) -> None:
         """Observe an evaluation that took `slower` times as long as expected."""
@@ -85,7 +84,7 @@ class Curve:
 
     def __call__(self, tokens: int) -> float:
         """Return the seconds that an evaluation of `tokens` tokens takes now."""
-        return self._measured_s(tokens) * exp(self._change(tokens))
+        return self._measured_s(tokens) * exp(self._log_slowdown(tokens))
 
     def observe(self, tokens: int, seconds: float) -> None:
         """Learn from an evaluation; what is not a duration is ignored, as when a clock was set."""
@@ -116,9 +115,9 @@ class Curve:
         # Numbers of tokens that were observed seldom are corrected by the others and do not correct
         # them. Else a draft three times as slow as measured costs more than the bound allows.
         often = [n for n in fresh if len(self._samples[n]) > RECENT // 2]
-        self._slowdown = median([self._change(n) for n in often or fresh] or [0.0])
+        self._slowdown = median([self._log_slowdown(n) for n in often or fresh] or [0.0])
 
-    def _change(self, tokens: int) -> float:
+    def _log_slowdown(self, tokens: int) -> float:
         """Return the logarithm of how much longer than measured an evaluation takes now."""
         usual = self._target._slowdown
         if not self._is_fresh(tokens):

@@ -49,7 +49,7 @@ def break_even(k: int, round_s: float, token_s: float) -> float | None:
     return high
 
 
-def cheapest(verify: Mapping[int, float], step_s: float) -> float:
+def cheapest_proposal(verify: Mapping[int, float], step_s: float) -> float:
     """Return the least that a proposal costs, in evaluations of one token.
 
     `verify` and `step_s` are as in `best_lookahead`. A proposal saves at most the token that it is

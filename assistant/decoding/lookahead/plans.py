@@ -113,10 +113,10 @@ class ThroughputPlan:
         if self.is_spent:
             runs = [offer for offer in offers if isinstance(offer, Run) and offer.certain]
             offers = [run.first(run.certain) for run in runs]
-        near = [offer for offer in offers if isinstance(offer, Run) or offer.pending <= SHORT]
-        weighed = [(*self._weigh(offer), offer) for offer in near]
-        nothing = 0.0, self.prospect, None
-        pace, prospect, best = max(weighed, key=itemgetter(0), default=nothing)
+        quick = [offer for offer in offers if isinstance(offer, Run) or offer.pending <= SHORT]
+        weighed = [(*self._weigh(offer), offer) for offer in quick]
+        no_offer = 0.0, self.prospect, None
+        pace, prospect, best = max(weighed, key=itemgetter(0), default=no_offer)
         if pace <= self._pace and not self._is_required:
             return None
         match best:
@@ -226,8 +226,8 @@ class ThroughputPlan:
         """
         rows_s = self.prospect.rows_s
         took_s = max(rows_s, self._clock() - self._started) if rows_s else 0.0
-        times = max(safety, took_s / rows_s if rows_s else 1.0)
-        return took_s - rows_s + (times - 1) * next_s
+        slowdown = max(safety, took_s / rows_s if rows_s else 1.0)
+        return took_s - rows_s + (slowdown - 1) * next_s
 
     def _repeat_s(self, accepted: int) -> float:
         """Return how much longer the next round takes if a rejection follows `accepted` tokens."""

@@ -4,7 +4,7 @@ Sun et al. 2025, "Block Verification Accelerates Speculative Decoding", arXiv 24
 2. No rule that sees one draft accepts more on average. With the target's rows t and the draft's
 rows d, a prefix x1 ... xi has
 
-    share(x1 ... xi)  =  min(1, share(x1 ... xi-1) t(xi) / d(xi)),   1 for none
+    share(x1 ... xi)  =  min(1, share(x1 ... xi-1) t(xi) / d(xi)),   share() = 1
     left(x1 ... xi)   =  sum over y of (share t(y) - d(y))+
 
 in which t and d are the rows after it. From the longest prefix down, the first one is accepted

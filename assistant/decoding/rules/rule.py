@@ -113,8 +113,8 @@ def excess(target: Row, draft: Row) -> Row:
     if not len(draft.ids):
         return target
     difference = target.probs - draft.probs_of(target.ids)
-    left = difference > 0
-    return Row(target.ids[left], difference[left])
+    likelier = difference > 0
+    return Row(target.ids[likelier], difference[likelier])
 
 
 def residual(target: Row, draft: Row) -> Row:

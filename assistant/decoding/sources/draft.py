@@ -144,7 +144,7 @@ class Cascade:
             source.read(tokens)
         context, proposals = list(tokens), list[Proposal]()
         try:
-            while new := self._next(context, plan, warp, draw):
+            while plan.budget > 0 and (new := self._next(context, plan, warp, draw)):
                 proposals += new
                 context += (proposal.token for proposal in new)
         except DraftFailed as error:
@@ -155,7 +155,7 @@ class Cascade:
 
     def _next(self, context: list[int], plan: Plan, warp: Warp, draw: Draw) -> list[Proposal]:
         offers = [self._offer(source, context, plan.budget) for source in self.sources.values()]
-        match plan.next([offer for offer in offers if offer]) if plan.budget > 0 else None:
+        match plan.next([offer for offer in offers if offer]):
             case Run(name, tokens, buckets):
                 return [
                     Proposal(token, one_hot(token), name, bucket)
@@ -172,9 +172,9 @@ class Cascade:
         return []
 
     def _offer(self, source: Source, context: list[int], budget: int) -> Offer | None:
-        """Return a source's offer, a run up to the first token that the constraint forbids."""
+        """Return a source's offer; of a run, the part before a token that `mask` forbids."""
         offer = source.offer(context, budget)
         if self._mask is None or not isinstance(offer, Run):
             return offer
-        fits = self._mask.count_allowed(context, offer.tokens)
-        return offer.first(fits) if fits else None
+        allowed = self._mask.count_allowed(context, offer.tokens)
+        return offer.first(allowed) if allowed else None

@@ -53,7 +53,7 @@ class Alignment:
         self._skips = np.arange(len(parts) + 1, dtype=np.float32) * SKIPPED
         self._replaced: dict[bytes, bytes] = {}
         self._shift = 0  # blanks by which lines are indented further
-        self._matched, self._between = 0, list[bytes]()  # the new words since the last match
+        self._matched, self._unmatched = 0, list[bytes]()  # old words until a match, new ones since
 
     def expected(self, index: int) -> bytes:
         """Return the old word at an index with its replacement applied; nothing at the end."""
@@ -86,16 +86,17 @@ class Alignment:
     def update(self, position: Position, blank: bytes, word: bytes) -> None:
         """Update replaced names and the indentation by a word, and the position after it."""
         if not position.run:
-            self._between.append(word)
+            self._unmatched.append(word)
             return
-        index, lost = position.word_index - 1, self._words[self._matched : position.word_index - 1]
-        if len(lost) == len(self._between):
-            for before, after in zip(lost, self._between, strict=True):
-                if NAME.match(before) and NAME.match(after):
-                    self._replace(before, after)
+        index = position.word_index - 1
+        old_words = self._words[self._matched : index]
+        if len(old_words) == len(self._unmatched):
+            for old, new in zip(old_words, self._unmatched, strict=True):
+                if NAME.match(old) and NAME.match(new):
+                    self._replace(old, new)
         if self._begins_line(index):
             self._shift = len(blank) - len(self._blanks[index])
-        self._matched, self._between = position.word_index, []
+        self._matched, self._unmatched = position.word_index, []
 
     def ahead(self, index: int, length: int) -> bytes:
         """Return about `length` bytes, in whole words, that are expected from an index on."""
@@ -129,8 +130,8 @@ class NewText(NamedTuple):
     """The state of the alignment after the new text so far."""
 
     position: Position = Position(0)
-    word: bytes = b""  # the last one, with the blanks before it: it may be incomplete
-    line: bytes = b"\n"  # the end of the text
+    last: bytes = b""  # word, with the blanks before it: it may be incomplete
+    tail: bytes = b"\n"  # the end of the text
 
 
 class EditSource(Source):
@@ -160,34 +161,35 @@ class EditSource(Source):
 
     def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
         """Offer up to `budget` tokens of the old text, unless the position is uncertain."""
-        position, last, line = self._after(tokens)
+        position, last, tail = self._after(tokens)
         word = last.lstrip(BLANK)
         is_expected = self._old.expected(position.word_index).startswith(word)
         if not is_expected:
             position, last = self._old.after(position, word), b""
         text = self._old.ahead(position.word_index, 6 * budget + len(last))
-        if position.missed and not (word and is_expected) and line.rstrip(BLANK)[-1:] != b"\n":
-            ends_name = NAME.match(line[-1:]) and not NAME.match(text.lstrip(BLANK))
+        is_within_line = tail.rstrip(BLANK)[-1:] != b"\n"
+        if position.missed and is_within_line and not (word and is_expected):
+            ends_name = NAME.match(tail[-1:]) and not NAME.match(text.lstrip(BLANK))
             if position.missed > MAX_NEW_WORDS or not ends_name:
                 return None
         text = text[len(last) :] if text.startswith(last) else text.lstrip(BLANK)[len(word) :]
-        run = self._tokens_of(line[line.rfind(b"\n") :], text)[:budget]
+        run = self._tokens_of(tail[tail.rfind(b"\n") :], text)[:budget]
         buckets = tuple(bisect(EDGES, position.run + i) for i in range(len(run)))
         return Run(self.name, tuple(run), buckets) if run else None
 
     def _after(self, tokens: Sequence[int], is_final: bool = False) -> NewText:
-        position, last, line = self._new
+        position, last, tail = self._new
         for token in tokens[self._read :]:
             piece = self._piece(token)
-            text, read, line = last + piece, 0, (line + piece)[-LINE_BYTES:]
+            text, read, tail = last + piece, 0, (tail + piece)[-LINE_BYTES:]
             for match in WORD.finditer(text):
-                if match.end() == len(text) and NAME.match(match[2]):
+                if match.end() == len(text) and NAME.match(match[2]):  # it may be incomplete
                     break
                 position, read = self._old.after(position, match[2]), match.end()
                 if is_final:
                     self._old.update(position, *match.groups())
             last = text[read:]
-        return NewText(position, last, line)
+        return NewText(position, last, tail)
 
     def _tokens_of(self, line: bytes, text: bytes) -> list[int]:
         """Return the tokens of a text that continues a line; none if a token spans both."""

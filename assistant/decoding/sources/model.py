@@ -173,13 +173,9 @@ class ModelSource(Source):
 
     def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
         """Return the warped row and its margin's bucket; DraftFailed if the model cannot go on."""
-        logits = self._mapping.shared(self._logits(self.window_tokens(tokens)))
-        row = warp(logits, self._mapping.indices(tokens))
-        return Row(self._mapping.to_target(row.ids), row.probs, row.margin), row.margin or 0
-
-    def _logits(self, tokens: Sequence[int]) -> Logits:
         try:
-            row: Logits = self.model.logits(tokens)[0]
+            logits = self.model.logits(self.window_tokens(tokens))
         except self._failures as error:
             raise DraftFailed(str(error)) from error
-        return row
+        row = warp(self._mapping.shared(logits[0]), self._mapping.indices(tokens))
+        return Row(self._mapping.to_target(row.ids), row.probs, row.margin), row.margin or 0

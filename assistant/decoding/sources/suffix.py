@@ -170,9 +170,9 @@ class TailSource(Source):
     def remember(self, tokens: Sequence[int], proposals: Sequence[Proposal]) -> None:
         """Remember the proposals after `tokens`, if there are any."""
         if proposals:
-            own = any(proposal.source == self.name for proposal in proposals)
+            has_tail = any(proposal.source == self.name for proposal in proposals)
             self._start = len(tokens)
-            self._draft = [] if own else [*tokens, *(proposal.token for proposal in proposals)]
+            self._draft = [] if has_tail else [*tokens, *(proposal.token for proposal in proposals)]
 
     def offer(self, tokens: Sequence[int], budget: int) -> Run | None:
         """Offer the rest of the draft, if exactly one of its tokens was replaced."""

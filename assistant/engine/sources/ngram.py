@@ -33,7 +33,6 @@ _END = -1  # no token; separates answers
 _MASK = 2**64 - 1
 _FACTOR = 0x9E3779B97F4A7C15  # of Knuth's multiplicative hashing: 2^64 over the golden ratio
 
-
 Column = npt.NDArray[np.uint64]
 
 
@@ -49,9 +48,9 @@ class Tables:
     """The tables in `content`; empty ones if it holds none."""
 
     def __init__(self, content: bytes | mmap.mmap = b"") -> None:
-        whole = memoryview(content)
-        count = _count(whole)
-        columns = whole[HEADER.size : HEADER.size + 16 * count].cast("Q")
+        buffer = memoryview(content)
+        count = _count(buffer)
+        columns = buffer[HEADER.size : HEADER.size + 16 * count].cast("Q")
         self._keys, self._values = columns[:count], columns[count:]
 
     def __len__(self) -> int:
@@ -67,7 +66,7 @@ class Tables:
         if index == len(self) or self._keys[index] != wanted:
             return None
         value = self._values[index]
-        return Continuation(value & 0xFFFFFFFF, value >> 48, value >> 32 & 0xFFFF)
+        return Continuation(value & 0xFFFFFFFF, value >> 48, (value >> 32) & 0xFFFF)
 
 
 def open_tables(path: Path) -> Tables:
@@ -83,17 +82,17 @@ def context_key(context: Sequence[Any]) -> Any:
     """Return the key of some tokens; of many at once, if each is an array of uint64."""
     result: Any = len(context)
     for token in context:
-        result = (result * _FACTOR & _MASK) + token & _MASK
+        result = (((result * _FACTOR) & _MASK) + token) & _MASK
         result = result ^ (result >> 32)
     return result
 
 
-def _count(whole: memoryview) -> int:
+def _count(buffer: memoryview) -> int:
     """Return the number of keys; 0 if the content is incomplete or of another kind."""
-    if len(whole) < HEADER.size:
+    if len(buffer) < HEADER.size:
         return 0
-    magic, count = HEADER.unpack_from(whole)
-    return int(count) if magic == MAGIC and len(whole) == HEADER.size + 16 * count else 0
+    magic, count = HEADER.unpack_from(buffer)
+    return int(count) if magic == MAGIC and len(buffer) == HEADER.size + 16 * count else 0
 
 
 class NgramSource(Source):
@@ -151,15 +150,15 @@ def _table(text: npt.NDArray[np.int64], length: int) -> npt.NDArray[np.uint64]:
     keys = context_key(context)
     order = np.lexsort((following, keys))
     keys, following = keys[order], following[order]
-    pairs = _starts(keys, following)
-    counts = np.diff(pairs, append=len(keys)).astype(np.uint64)
-    keys, following = keys[pairs], following[pairs]
-    contexts = _starts(keys)
-    best = np.maximum.reduceat(counts << 32 | following, contexts)
+    starts = _starts(keys, following)  # of equal pairs of a context and the token after it
+    counts = np.diff(starts, append=len(keys)).astype(np.uint64)
+    keys, following = keys[starts], following[starts]
+    starts = _starts(keys)  # of equal contexts
+    best = np.maximum.reduceat((counts << 32) | following, starts)
     count, token = best >> 32, best & 0xFFFFFFFF
-    percent = 100 * count // np.add.reduceat(counts, contexts)
-    values = np.minimum(count, 0xFFFF) << 48 | percent << 32 | token
-    return np.stack([keys[contexts], values])[:, count >= MIN_TIMES]
+    percent = 100 * count // np.add.reduceat(counts, starts)
+    values = (np.minimum(count, 0xFFFF) << 48) | (percent << 32) | token
+    return np.stack([keys[starts], values])[:, count >= MIN_TIMES]
 
 
 def _starts(*columns: Column) -> npt.NDArray[np.intp]:

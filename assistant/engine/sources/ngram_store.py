@@ -52,9 +52,9 @@ def path_of(model: str) -> Path:
 
 
 def _newest(answers: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    left = MAX_TOKENS
+    budget = MAX_TOKENS
     for tokens in answers:
         yield tokens
-        left -= len(tokens)
-        if left < 0:
+        budget -= len(tokens)
+        if budget < 0:
             return

@@ -6,7 +6,7 @@ from assistant.decoding.lookahead.costs import Curve
 from assistant.decoding.lookahead.forecast import (
     best_lookahead,
     break_even,
-    cheapest,
+    cheapest_proposal,
     expected_tokens,
 )
 
@@ -43,7 +43,7 @@ def test_the_best_lookahead_skips_a_dear_width_and_is_0_where_nothing_pays():
 )
 def test_proposals_accepted_less_often_than_their_least_cost_never_pay(verify, step_s):
     curve = Curve(verify)
-    cost = cheapest({width: curve(width) for width in range(1, 17)}, step_s)
+    cost = cheapest_proposal({width: curve(width) for width in range(1, 17)}, step_s)
     rounds_s = {k: curve(k + 1) + k * step_s for k in range(1, 16)}
     for k, round_s in rounds_s.items():
         assert expected_tokens(min(1.0, 0.99 * cost), k) * TOKEN_S < round_s
