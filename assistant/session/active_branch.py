@@ -77,19 +77,16 @@ class ActiveBranch:
         return any(shown.id == record.id for shown in self.records)
 
     def is_current(self, record: StoredMessage) -> bool:
-        """Return whether a message is stored as shown: another program may have continued it."""
-        if self.conversation is None or self.store is None:
+        """Return whether a message is stored as shown: another program may have changed it."""
+        if self.conversation is None or self.store is None or not self.writes:
             return True
-        stored = self.store.tree(self.conversation)
-        return any(
-            (message.id, message.content) == (record.id, record.content)
-            and message.state != "streaming"
-            for message in stored
-        )
+        tree = self.store.tree(self.conversation)
+        ended = {message.id: message.content for message in tree if message.state != "streaming"}
+        return ended.get(record.id) == record.content
 
     def trace(self, answer: int) -> Trace:
         """Return how an answer was decoded; empty for one that was not decoded here."""
-        if self.store is None or answer < 0:
+        if self.store is None or answer < 0 or (self._failed and answer in self._traces):
             return self._traces.get(answer, ())
         return self.store.trace(answer)
 
@@ -193,9 +190,10 @@ class ActiveBranch:
         self._cut = end
 
     def undo_cut(self) -> None:
-        """Show the branch that was cut, or the conversation as it is stored if none was."""
+        """Show the branch that was cut, or the conversation as it is stored if there is none."""
         if self._cut is not None:
-            self._required_store.choose(self._cut)
+            with suppress(StorageError):  # another program has deleted it
+                self._required_store.choose(self._cut)
         self.reopen()
 
     def choose(self, message: int) -> None:

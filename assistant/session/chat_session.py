@@ -132,13 +132,14 @@ class ChatSession:
     def continue_from(self, message: StoredMessage) -> None:
         """Continue the last answer, which was cut, or the work after a tool's result.
 
-        UsageError if it is not the last message, or another program continued it; StorageError if
-        it cannot be read.
+        UsageError if it is not the last message, or another program changed it, which is then
+        shown; StorageError if it cannot be read.
         """
         if message.id != self.branch.end:
             raise UsageError("Only the last answer can be continued; f forks here.")
         if not self.branch.is_current(message):  # two would write over each other
-            raise UsageError("Another specchat continued it, or was killed then; f forks here.")
+            self.branch.reopen()
+            raise UsageError("Another specchat changed it, or was killed then; f forks here.")
         if message.role != "tool":
             self._request_answer(partial(self.requests.resume, self.branch.trace(message.id)))
             return

@@ -86,10 +86,11 @@ def _has_all_of(sql: sqlite3.Connection, conversation: int, whole: FullConversat
 
 
 def choose(sql: sqlite3.Connection, message: int) -> None:
-    """Switch a conversation to the newest branch through a message."""
-    # A message has a higher id than its parent, so the highest id is a leaf.
-    leaf = sql.execute(f"{_DESCENDANTS} SELECT max(id) FROM down", (message,)).fetchone()[0]
-    messages.set_leaf(sql, messages.conversation_of(sql, message), leaf or message)
+    """Switch a conversation to the newest branch through a message, which is not hidden."""
+    # A message has a higher id than its parent: the highest id, if any is shown, is a leaf.
+    query = f"{_DESCENDANTS} SELECT id FROM down ORDER BY id DESC LIMIT 1"
+    leaf = messages.required_row(sql, query, "message", message)["id"]
+    messages.set_leaf(sql, messages.conversation_of(sql, message), leaf)
 
 
 def drop(sql: sqlite3.Connection, message: int) -> None:

@@ -137,7 +137,7 @@ async def test_a_stopped_answer_and_one_that_failed_keep_their_text():
 
 
 async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_never_began():
-    stage = ScriptedSession(make_request=lambda: Request((), seed=7))
+    stage = ScriptedSession(store := Store(None), make_request=lambda: Request((), seed=7))
     await stage.ask("Why?", "Because.")
     first = stage.session.branch.records[-1]
     stage.session.answer_again(first)
@@ -155,13 +155,15 @@ async def test_another_answer_is_a_sibling_with_another_seed_and_none_if_it_neve
     assert [request.seed for request in stage.requests] == [7, 8, 8]
     stage.session.branch.choose(first.id)
     assert stage.contents == ["Why?", "Because."]
-    stage.session.answer_again(first)
-    await stage.rest()
-    stage.session.stop()
-    await stage.finish("", Stop.CANCELLED)
-    assert stage.contents == ["Why?", "Because."]  # as before, and not the newer answer
+    for left in ("Because.", "Therefore."):
+        stage.session.answer_again(first)
+        await stage.rest()
+        stage.session.stop()
+        await stage.finish("", Stop.CANCELLED)
+        assert stage.contents == ["Why?", left]  # as before, and not the newer answer
+        store.drop(first.id)  # in another program
     await stage.ask("And?")
-    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Because.", "And?"]
+    assert [m.content for m in stage.requests[-1].messages] == ["Why?", "Therefore.", "And?"]
 
 
 async def test_an_edited_question_is_a_branch_unless_it_is_not_shown():
@@ -216,8 +218,9 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.session.continue_from(stage.session.branch.records[0])
     stream(chats[1], cut.id, "Because. And")
-    with pytest.raises(UsageError, match="Another specchat continued it, or"):
+    with pytest.raises(UsageError, match="Another specchat changed it, or"):
         stage.session.continue_from(stage.session.branch.records[-1])
+    assert stage.contents[-1] == "Because. And"
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -250,7 +253,10 @@ async def test_an_answer_is_saved_in_a_conversation_that_was_left_and_continues_
     fill_up(stage)
     stage.session.continue_from(stage.session.branch.records[-1])
     await stage.rest()
-    await stage.finish("cause.")
+    await stage.decode("caus")
+    await stage.finish("caus", Stop.LENGTH)  # in memory alone
+    stage.session.continue_from(stage.session.branch.records[-1])
+    await stage.answer("e.")
     assert (stage.contents, len(stage.notes)) == (["Why?", "Because."], 1)
 
 

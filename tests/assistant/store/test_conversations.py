@@ -90,6 +90,8 @@ def test_a_message_that_is_chosen_is_followed_to_its_newest_end_and_one_dropped_
     assert contents(store, conversation) == C
     assert store.path(conversation)[2].siblings == (records[2].id, records[4].id)
     store.drop(records[4].id)  # it gives way to its sibling
+    with pytest.raises(StorageError, match="deleted"):  # another program may still show it
+        store.choose(records[4].id)
     assert contents(store, conversation) == B
     assert store.path(conversation)[2].siblings == (records[2].id,)
     store.drop(records[2].id)
