@@ -17,23 +17,14 @@ class CallGrammar:
 
     def answer(
         self,
-        schemas: Mapping[str, Schema],
+        schemas: Mapping[str, Schema],  # of the tools' arguments, by the tools' names
         choice: ToolChoice,
-        several: bool,
-        thought_markers: tuple[str, str] | None = None,
-        newlines_first: bool = False,
-        plain_grammar: str | None = None,
+        several: bool,  # whether more than one call may come
+        thought_markers: tuple[str, str] | None = None,  # those around a thought that may be first
+        newlines_first: bool = False,  # whether one or two may be first, as after a thought
+        plain_grammar: str | None = None,  # the name of that of answers without calls; None: any
     ) -> str:
-        """Return the grammar.
-
-        Args:
-            schemas: of the tools' arguments, by the tools' names.
-            choice: whether a call may, must or must not come.
-            several: whether more than one call may come.
-            thought_markers: those around a thought that may come first.
-            newlines_first: whether one or two newlines may come first, as after a thought.
-            plain_grammar: the name of that of answers without calls; None allows any text.
-        """
+        """Return the grammar."""
         rules = self._rules
         barred = [f".*{pattern_of(self._format.trigger)}.*"]
         if self._format.bare:

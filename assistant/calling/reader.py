@@ -31,9 +31,8 @@ def call_reader_of(call_format: CallFormat, request: Request) -> "CallReader | N
 class CallReader:
     """Find and parse the calls in an answer's text; all text after the first call is calls.
 
-    Args:
-        schemas: of the tools' arguments, by the tools' names.
-        ids: of the first calls, if these were already given ids.
+    `schemas` are those of the tools' arguments, by the tools' names; the first calls have the
+    `ids`, if they were given some.
     """
 
     def __init__(

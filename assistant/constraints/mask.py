@@ -43,25 +43,17 @@ class ConstraintMask:
 
     The allowed tokens depend on the context alone; the matcher is a cache that reads forward and
     rolls back to follow the contexts of the calls.
-
-    Args:
-        matcher: of the constraint, before any token.
-        tokens: the prompt, to which the answer is appended.
-        start: finds where the constraint begins; everything is allowed before that.
-        must_fit: whether an answer that `tokens` has the beginning of must obey the constraint.
-
-    Raises:
-        UsageError: the constraint forbids that beginning.
+    UsageError if the answer has a beginning that the constraint forbids.
     """
 
     def __init__(
         self,
-        matcher: LLMatcher,
+        matcher: LLMatcher,  # before any token
         tokenizer: LLTokenizer,
         stop_tokens: frozenset[int],
-        tokens: list[int],
-        start: Start,
-        must_fit: bool = True,
+        tokens: list[int],  # of the prompt, to which the answer is appended
+        start: Start,  # finds where the constraint begins; before that, everything is allowed
+        must_fit: bool = True,  # whether the beginning of an answer in `tokens` must obey it
     ) -> None:
         self.rows, self.seconds = 0, 0.0
         """Masks computed so far, and the seconds that masking has taken."""

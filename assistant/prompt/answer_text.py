@@ -22,20 +22,14 @@ class AnswerText:
     A character is assigned to a part once that is certain. Markers separate thoughts from the rest,
     calls are separated from the remainder, and a stop string in the remaining text ends the answer.
     Text that may begin any of these is buffered.
-
-    Args:
-        beginning: where the answer begins, and how its tokens are decoded.
-        prefix: the tokens of the answer that this one continues; they are read, not returned.
-        stops: strings that end the answer and are not part of it.
-        call_reader: reads its tool calls; None if it must not have any.
     """
 
     def __init__(
         self,
-        beginning: AnswerBeginning,
-        prefix: Iterable[int] = (),
-        stops: Sequence[str] = (),
-        call_reader: CallReader | None = None,
+        beginning: AnswerBeginning,  # where it begins, and how its tokens are decoded
+        prefix: Iterable[int] = (),  # of the answer that it continues; read, and not returned
+        stops: Sequence[str] = (),  # strings that end the answer and are not part of it
+        call_reader: CallReader | None = None,  # of its tool calls, if it may have any
     ) -> None:
         self.returned: dict[Part, str] = {"answer": "", "thought": "", "call": "", "marker": ""}
         """The text returned so far, by parts."""

@@ -43,12 +43,7 @@ class ControlTexts:
 class Masking:
     """Mask the texts of one prompt, and tokenise it after it is rendered.
 
-    Args:
-        controls: the texts to mask.
-        texts: all that the prompt may contain.
-
-    Raises:
-        UsageError: the texts leave no unused character for masks.
+    `texts` are all that it may contain; UsageError if they leave no unused character for masks.
     """
 
     def __init__(self, controls: ControlTexts, texts: Iterable[str]) -> None:

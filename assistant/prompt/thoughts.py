@@ -169,9 +169,7 @@ class ThoughtState(NamedTuple):
 class ThoughtReader:
     """Read the thoughts of one answer; its contexts may come in any order.
 
-    Args:
-        closing: the tokens of the closing marker.
-        budget: the most tokens within thoughts; None for no limit.
+    `closing` are the tokens of the closing marker, `budget` is the most tokens within thoughts.
     """
 
     def __init__(

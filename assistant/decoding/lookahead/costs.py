@@ -55,15 +55,10 @@ class Curve:
     The median counts where a number of tokens was observed lately. Every other number takes as much
     longer than measured as those do, in the median: a busy machine slows down all evaluations, and
     those of the draft as well.
-
-    Args:
-        measured: seconds by tokens; straight lines lead from one to the next.
-        target: the curve of the target, where this one is a draft's. The target is evaluated in
-            every round, so its samples correct both. A draft's curve may be empty: there is no
-            draft, and its evaluations take forever.
-
-    Raises:
-        ValueError: one token was not measured, or something is not a duration.
+    A draft has the curve of its `target`, which is evaluated in every round: samples of that
+    correct both. Without a draft its curve is empty, and its evaluations take forever. `measured`
+    has seconds by tokens, with straight lines between; ValueError if one token was not measured, or
+    something is not a duration.
     """
 
     def __init__(self, measured: Mapping[int, float], target: "Curve | None" = None) -> None:
@@ -134,13 +129,7 @@ class Curve:
 class Costs:
     """The costs of evaluations, as curves t(n) of a target and its draft, and of rows of tables.
 
-    Args:
-        verify: measured seconds of the target's evaluations, by width.
-        draft: measured seconds that the draft takes to read tokens and give one row, by tokens;
-            empty when there is no draft model.
-
-    Raises:
-        ValueError: something in them is not a duration, or `verify` is empty.
+    They are given as measured seconds by tokens; ValueError as for a `Curve`.
     """
 
     def __init__(self, verify: Mapping[int, float], draft: Mapping[int, float]) -> None:

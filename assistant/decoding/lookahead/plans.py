@@ -68,31 +68,20 @@ class ThroughputPlan:
     An offer is weighed at each of its lengths. Batches cost more in steps, as kernels work in
     blocks of rows: so a step that one token does not pay for is taken if several do. A draft model
     that has more than `SHORT` tokens to read is not asked for rows.
-
-    Args:
-        budget: how many proposals there may be.
-        min_proposals: how many proposals there are even if nothing pays.
-        limit_s: how long the round may take, if nothing that is proposed is accepted.
-        clock: seconds; it shows before each row and after it what the draft really takes.
-        is_spent: whether only what cannot be rejected is proposed, as no time may be lost.
-        recomputed: how many tokens of the batch had been evaluated before: they move each proposal
-            up the cost curve.
-        repeats: whether a rejection has the tokens of the batch that stay evaluated once more, in
-            the next batch.
     """
 
     def __init__(
         self,
         costs: Costs,
         acceptance: Acceptance,
-        budget: int,
+        budget: int,  # how many proposals there may be
         *,
-        min_proposals: int = 0,
-        limit_s: float = inf,
-        clock: Clock = lambda: 0.0,
-        is_spent: bool = False,
-        recomputed: int = 0,
-        repeats: bool = False,
+        min_proposals: int = 0,  # how many there are even if nothing pays
+        limit_s: float = inf,  # how long the round may take, if no proposal is accepted
+        clock: Clock = lambda: 0.0,  # shows before and after each row what the draft really takes
+        is_spent: bool = False,  # no time may be lost: propose only what cannot be rejected
+        recomputed: int = 0,  # tokens of the batch that were evaluated before; they widen it
+        repeats: bool = False,  # after a rejection, the tokens that stay are evaluated once more
     ) -> None:
         self.budget, self.min_proposals, self.is_spent = budget, min_proposals, is_spent
         self.runs: tuple[Run, ...] = ()

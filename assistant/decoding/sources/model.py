@@ -22,18 +22,13 @@ class VocabularyMapping:
 
     A warp gets the `shared` logits of a draft: one for each token in both vocabularies, in the
     order of the target's ids. `to_target` translates the ids of its row.
-
-    Args:
-        shared: the draft's ids of the tokens in both vocabularies, by the target's, ascending.
-        n_target: the size of the target's vocabulary.
-        spell: returns what the draft reads instead of a target token that it lacks; None if only
-            padding is missing.
     """
 
     def __init__(
         self,
-        shared: Mapping[int, int],
-        n_target: int,
+        shared: Mapping[int, int],  # the draft's ids of these tokens, by the target's, ascending
+        n_target: int,  # the size of the target's vocabulary
+        # Returns what the draft reads for a token that it lacks; None if it lacks only padding.
         spell: Callable[[int], tuple[int, ...]] | None = None,
     ) -> None:
         self.size = len(shared)
