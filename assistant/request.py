@@ -20,9 +20,7 @@ RULES: tuple[RuleName, ...] = ("token", "block")
 # The names of the draft sources.
 SOURCES = ("edit", "suffix", "tail", "ngram", "model")
 """Those of a chat, in their initial order."""
-BASELINES = ("bigram", "unigram", "random")
-"""Those that the papers compare with; only for the bench."""
-COPYING = frozenset({*SOURCES, *BASELINES}) - {"model"}  # those that need no draft model
+COPYING = frozenset(SOURCES) - {"model"}  # those that need no draft model
 
 ANSWER_BUDGET = 200
 """Tokens of the context that a prompt leaves for an answer of unknown length."""
@@ -189,7 +187,7 @@ class Request:
         if self.tool_choice == "required" and not names:
             raise UsageError("a call is required, and there are no tools")
         for source in self.sources:
-            if source not in (*SOURCES, *BASELINES):
+            if source not in SOURCES:
                 raise UsageError(f"a source must be one of {', '.join(SOURCES)}: {source}")
 
 

@@ -126,13 +126,12 @@ class Unwarped(ModelSource):
 def _sources(thorough: bool) -> Iterator[Case]:
     """Yield the shipped sources, which remember, over several rounds."""
     for names in SOURCES:
-        # Tables were learnt of three tokens; a third is no float, and guesses are floats.
-        n_vocab = 3 if "ngram" in names or (thorough and names != "random") else 2
+        n_vocab = 3 if "ngram" in names or thorough else 2  # phrases were learnt of three tokens
         start, length = (START, 3) if n_vocab == 3 else (SHORT_START, 4)
         planner, drafter = partial(FixedPlanner, 2), cascade(names, n_vocab)
         yield Case(names, FIXED, Toy(n_vocab, 5), drafter, planner, length, start, by_counts)
     longer = partial(FixedPlanner, 3)
-    for names in ("edit", "ngram", "suffix, tail", "suffix, ngram, bigram"):
+    for names in ("edit", "ngram", "suffix, tail", "suffix, ngram, model"):
         yield Case(names, FIXED, Toy(3, 6), cascade(names, 3), longer, 4, START, by_counts)
     copies = "suffix, tail"
     for seed in range(4):

@@ -13,7 +13,6 @@ from assistant.decoding.sources.edit import EditSource
 from assistant.decoding.sources.model import ModelSource
 from assistant.decoding.sources.suffix import SuffixSource, TailSource
 from assistant.engine.sources.ngram import NgramSource, Tables, build_tables
-from assistant.lab.bench.trial_runner import baselines
 from tests.exact.exact_rows import keep_all, row_of
 from tests.exact.toy import Toy
 from tests.exact.toy_sources import modelled_by
@@ -60,19 +59,12 @@ SOURCES: dict[str, Callable[[int], list[Source]]] = {
     "edit": lambda n: [_edit()],
     "edit, model": lambda n: [_edit(), _model(n)],
     "ngram": lambda n: [NgramSource(n, LEARNT)],
-    "unigram": lambda n: [baselines(n)["unigram"]],
-    "bigram": lambda n: [baselines(n)["bigram"]],
-    "random": lambda n: [baselines(n)["random"]],
     "model": lambda n: [_model(n)],
     "suffix, model": lambda n: [SuffixSource(), _model(n)],
     "suffix, tail": lambda n: [SuffixSource(), TailSource()],
     "tail, model": lambda n: [TailSource(), _model(n)],
     "tail, suffix, model": lambda n: [TailSource(), SuffixSource(), _model(n)],
-    "suffix, ngram, bigram": lambda n: [
-        SuffixSource(),
-        NgramSource(n, LEARNT, OTHERS),
-        baselines(n)["bigram"],
-    ],
+    "suffix, ngram, model": lambda n: [SuffixSource(), NgramSource(n, LEARNT, OTHERS), _model(n)],
 }
 """By the names of who may propose; each takes the size of the vocabulary."""
 

@@ -17,9 +17,6 @@ KNOWN = {  # acceptance by bucket, measured on answers of the default pair
     "tail": (0.15, 0.25, 0.5, 0.75, 0.7, 0.9),
     "ngram": (0.4, 0.6, 0.65, 0.9, 0.55, 0.8, 0.9, 0.7),
     MODEL: (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.88, 0.94, 0.97, 0.99),
-    "bigram": (0.5, 0.6, 0.5, 0.4, 0.35, 0.25),
-    "unigram": (0.05,),
-    "random": (0.0,),
 }
 BY_CONFIDENCE = (0.48, 0.48, 0.53, 0.6, 0.68, 0.72, 0.85, 0.93, 0.98, 0.99)
 """Acceptance of a draft model by the bucket of the target's margin, in the same answers."""

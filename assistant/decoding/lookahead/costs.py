@@ -1,4 +1,4 @@
-"""What rounds cost on this machine: evaluations of the target and the draft, rows of tables."""
+"""What rounds cost on this machine: evaluations of the target and the draft."""
 
 from bisect import bisect_right
 from collections import deque
@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from math import exp, inf, isfinite, log
 from statistics import median
 
-from assistant.decoding.sources.model import MODEL
-
 RECENT = 9
 """Evaluations whose median is the estimate; missing ones count as usual, so four slow ones lose."""
 STALE = 64  # evaluations of the target after which the samples of a width no longer count
-TABLE_S = 0.0015  # a row of a table over 150,000 tokens, warped; only the laboratory has some
 DRAFT_SAFETY, BATCH_SAFETY = (9.0, 4.5), (2.0, 2.0)
 """Initial values of safety factors: so the bound holds where costs were measured wrongly."""
 TRUST = 0.38  # the exponent of a safety factor, each time it was not needed: 9, 2.3, 1.4, 1.1
@@ -127,7 +124,7 @@ class Curve:
 
 
 class Costs:
-    """The costs of evaluations, as curves t(n) of a target and its draft, and of rows of tables.
+    """The costs of evaluations, as curves t(n) of a target and its draft.
 
     They are given as measured seconds by tokens; ValueError as for a `Curve`.
     """
@@ -137,10 +134,3 @@ class Costs:
         """t(n): the seconds in which the target evaluates a batch of n tokens."""
         self.draft = Curve(draft, self.verify)
         """The seconds in which the draft reads n new tokens and gives one row; of one, a step."""
-
-    def row(self, source: str, pending: int = 1) -> float:
-        """Return the seconds in which a source makes a row, with `pending` tokens to read for it.
-
-        Tables have nothing to read, and take the same time for every row.
-        """
-        return self.draft(pending) if source == MODEL else TABLE_S

@@ -10,7 +10,6 @@ from assistant.decoding.lookahead.acceptance import Acceptance
 from assistant.decoding.lookahead.costs import Costs
 from assistant.decoding.lookahead.forecast import Reason
 from assistant.decoding.sources.draft import Offer, Rows, Run
-from assistant.decoding.sources.model import MODEL
 
 DEEPEST = 16  # rows of a source that are weighed ahead
 SHORT = 8  # tokens that the draft model reads within a round, for a row
@@ -114,9 +113,8 @@ class ThroughputPlan:
                 self._take(prospect)
                 return run
             case Rows():
-                if best.source == MODEL:
-                    self.reads.append(best.pending)
-                rows_s = self.prospect.rows_s + self._costs.row(best.source, best.pending)
+                self.reads.append(best.pending)
+                rows_s = self.prospect.rows_s + self._costs.draft(best.pending)
                 self.prospect = self.prospect._replace(rows_s=rows_s)
         return best
 
@@ -166,8 +164,7 @@ class ThroughputPlan:
         if isinstance(offer, Run):
             return self._weigh_proposals(self._acceptance.estimates(offer))
         chance = self._acceptance.optimistic(offer.source)
-        first_s = self._costs.row(offer.source, offer.pending)
-        safety = self._costs.draft.safety(offer.pending) if offer.pending else 1.0
+        first_s, safety = self._costs.draft(offer.pending), self._costs.draft.safety(offer.pending)
         return self._weigh_rows(offer, chance, first_s, safety)
 
     def _weigh_rows(
@@ -175,7 +172,7 @@ class ThroughputPlan:
     ) -> tuple[float, Prospect]:
         """Return the best pace with a row, computed or not, and with those that may follow it."""
         later = [self._acceptance.optimistic(rows.source)] * min(self.budget - 1, DEEPEST)
-        seconds = chain([first_s], repeat(self._costs.row(rows.source)))
+        seconds = chain([first_s], repeat(self._costs.draft(1)))
         return self._weigh_proposals([chance, *later], seconds, self._risk_s(first_s, safety))
 
     def _weigh_proposals(

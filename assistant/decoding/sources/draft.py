@@ -61,7 +61,7 @@ class Rows:
     """An offer of one row, from which a token is drawn, at the cost of an evaluation."""
 
     source: str
-    pending: int = 0  # tokens to evaluate for the row: of a draft model at least one
+    pending: int = 1  # tokens to evaluate for the row
 
 
 Offer = Run | Rows

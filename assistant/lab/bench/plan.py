@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assistant.lab.bench.answers import Compared, RunAnswer
-from assistant.request import BASELINES, SOURCES, Sampling
+from assistant.request import SOURCES, Sampling
 from assistant.system import System, parse_system
 from models.errors import UsageError, raising
 
@@ -97,7 +97,7 @@ USAGE = (
 )
 LOOKAHEADS = (1, 2, 4, 6, 8)
 CHEN_K = 4  # the lookahead of Chen et al.'s table 1
-DRAFTS = ("model", "suffix", "bigram", "unigram", "random")
+DRAFTS = ("model", "suffix")
 GREEDY, NUCLEUS, STANDARD, FILES = "greedy", "nucleus", "T=1", "files"
 SAMPLINGS = {
     GREEDY: Sampling(temperature=0, top_k=0, top_p=1),
@@ -135,8 +135,7 @@ def parse_systems(text: str) -> tuple[System, ...]:
     That is added if it is not listed; of several engines', the first that is. A `UsageError` says
     how to write systems.
     """
-    known = SOURCES + BASELINES
-    listed = [parse_system(part.strip(), "system", USAGE, known) for part in text.split(",")]
+    listed = [parse_system(part.strip(), "system", USAGE, SOURCES) for part in text.split(",")]
     names = [system.name for system in listed]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"{twice} is listed twice.")
@@ -175,9 +174,8 @@ def interleave(
 
 
 def paper_systems(labels: Sequence[str]) -> tuple[System, ...]:
-    """Return all systems: ArS, lookaheads, other drafts, auto, and ArS with other files."""
-    tables = [f"{draft}=1" for draft in DRAFTS[1:]]
-    names = ["ars", *(f"model={k}" for k in LOOKAHEADS), *tables, "auto"]
+    """Return all systems: ArS, lookaheads, copies, auto, and ArS with other files."""
+    names = ["ars", *(f"model={k}" for k in LOOKAHEADS), "suffix=1", "auto"]
     return parse_systems(",".join([*names, *(f"{label}:ars" for label in labels)]))
 
 
@@ -192,13 +190,13 @@ def paper_questions(
     by_name = {system.name: system for system in systems}
     ars, auto = by_name["ars"], by_name["auto"]
     model = [system for system in systems if system.sources == ("model",)]
-    tables = [system for system in systems if system.sources and system not in model]
+    copies = by_name["suffix=1"]
     files = [system for system in systems if system.target]
     (chen,) = [system for system in model if system.lookahead == CHEN_K]
     yield from _arm(GREEDY, tasks, [ars, *model])
-    yield from _arm(GREEDY, tasks, tables)
+    yield from _arm(GREEDY, tasks, [copies])
     yield from _arm(NUCLEUS, tasks, [ars, chen])
-    yield from _arm(STANDARD, tasks, [model[0], *tables])
+    yield from _arm(STANDARD, tasks, [model[0], copies])
     yield from _arm(FILES, mixed, [*files, ars, chen, auto])
 
 

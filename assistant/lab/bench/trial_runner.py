@@ -1,19 +1,13 @@
-"""Measure several answers in lockstep; their models stay loaded, and baselines may draft."""
+"""Measure several answers in lockstep; their models stay loaded."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from assistant import events
 from assistant.decoding.lookahead.controller import Controller
 from assistant.decoding.lookahead.costs import Costs
-from assistant.decoding.row import Row, all_ids
-from assistant.decoding.sources.draft import Rows, Source
-from assistant.decoding.warp import Warp
 from assistant.engine.control import Control
 from assistant.engine.engine import EngineState
 from assistant.engine.load import load
@@ -23,71 +17,6 @@ from assistant.lab.bench.answers import Compared, Measured
 from assistant.lab.protocol import Lockstep, Trial
 from assistant.request import EngineArgs
 from models.errors import Cancelled, ContextFull, ModelError
-
-
-class FrequencySource(Source):
-    """Propose by how often each token followed the last `context` tokens in the conversation.
-
-    A bigram model has a context of one token, a unigram model has none. Leviathan et al. 2023,
-    "Fast Inference from Transformers via Speculative Decoding", section 4, tries both as drafts;
-    these learn from the conversation. Logarithms of counts are logits like any other: they are
-    warped as the target's are.
-    """
-
-    def __init__(self, name: str, context: int, n_vocab: int) -> None:
-        self.name, self._context, self._n_vocab = name, context, n_vocab
-        self._forget()
-
-    def _forget(self) -> None:
-        self._known: list[int] = []
-        self._followers: defaultdict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Count what is new; another text is counted from its start."""
-        if list(tokens[: len(self._known)]) != self._known:
-            self._forget()
-        for index in range(max(len(self._known), self._context), len(tokens)):
-            self._followers[self._before(tokens, index)][tokens[index]] += 1
-        self._known = list(tokens)
-
-    def offer(self, tokens: Sequence[int], budget: int) -> Rows | None:
-        """Offer a row if anything ever followed the last tokens."""
-        return Rows(self.name) if self._before(tokens, len(tokens)) in self._followers else None
-
-    def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
-        """Return the warped row, and how many bits the count of all that followed has, up to 9."""
-        counts = self._followers[self._before(tokens, len(tokens))]
-        logits = np.full(self._n_vocab, -np.inf, np.float32)
-        logits[list(counts)] = np.log(list(counts.values()))
-        return warp(logits, tokens), min(counts.total().bit_length(), 9)
-
-    def _before(self, tokens: Sequence[int], index: int) -> tuple[int, ...]:
-        return tuple(tokens[max(0, index - self._context) : index])
-
-
-class RandomSource(Source):
-    """Propose any token of the vocabulary, all equally likely."""
-
-    name = "random"
-
-    def __init__(self, n_vocab: int) -> None:
-        self._row = Row(all_ids(n_vocab), np.full(n_vocab, 1 / n_vocab))
-
-    def offer(self, tokens: Sequence[int], budget: int) -> Rows | None:
-        """Offer a row, always."""
-        return Rows(self.name)
-
-    def row(self, tokens: Sequence[int], warp: Warp) -> tuple[Row, int]:
-        """Return the uniform row, whatever the sampling is."""
-        return self._row, 0
-
-
-def baselines(n_vocab: int) -> dict[str, Source]:
-    """Return the sources of the papers by name, for a vocabulary of that size."""
-    tables = [FrequencySource("bigram", 1, n_vocab), FrequencySource("unigram", 0, n_vocab)]
-    sources: list[Source] = [*tables, RandomSource(n_vocab)]
-    return {source.name: source for source in sources}
-
 
 STRIDE = 4  # tokens that a system generates while the others wait: a fraction of a second
 
@@ -189,8 +118,6 @@ class TrialRunner:
             bare = replace(setup, recalls=False, snapshots=0)
             assistant, ready = load(bare, self._state.control, self._state.emit, self._loaded)
             self._assistants[setup, others] = assistant, ready
-            if assistant.target.can_roll_back:
-                assistant.sources |= baselines(assistant.target.n_vocab)
         return self._assistants[setup, others]
 
 
