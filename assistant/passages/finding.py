@@ -27,9 +27,10 @@ EARLIER, EARLIER_WORDS = (0.4, 0.25, 0.15), 12
 itself; and how many words of each are searched for."""
 PAIR = 0.4  # the weight of a pair of characters without a match
 RESEMBLED = 8  # the most words without a match that are searched for by similar spelling
-KNOWN, RELATED = 0.35, 0.5
+KNOWN, FURTHER = 0.35, 0.14
 """The share of the question, by the weights of its words, that the best passage must cover for the
-folder to be about it; and the share of that passage's coverage that the others must have."""
+folder to be about it; and how much more each further passage has to add, if it takes several."""
+RELATED = 0.5  # the share of the best passage's coverage that the others must have
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must cover
 
@@ -165,9 +166,9 @@ def find(
     question_weight, coverage = sum(match.weight for match in of_question), _coverage(matches)
     # With two words that the folder lacks, the question has a subject of its own.
     is_continued = sum(not word.expression for word in own) < 2
-    best = max(_coverage(matches if is_continued else of_question).values(), default=0.0)
     named = query.named_passages(question)
-    if best < KNOWN * question_weight:  # only a document that it names is relevant
+    if not _is_about(matches if is_continued else of_question, question_weight):
+        # Only a document that the question names is relevant.
         coverage, query.instead = {id_: coverage.get(id_, 0.0) for id_ in named}, {}
     if not coverage:
         return Hits([], {})
@@ -189,6 +190,22 @@ def find(
     groups = versions.group(fitting, limit)
     versions.complete(groups, sql, folder)
     return Hits(_join(versions.date(groups, folder, limit)), query.instead)
+
+
+def _is_about(matches: Sequence[_Match], question_weight: float) -> bool:
+    """Return whether one passage covers enough of a question, or several together do.
+
+    The things that a question compares may stand in one passage each.
+    """
+    needed = KNOWN * question_weight
+    while coverage := _coverage(matches):
+        best = max(coverage, key=coverage.__getitem__)
+        needed -= coverage[best]
+        if needed <= 0:
+            return True
+        needed += FURTHER * question_weight
+        matches = [match for match in matches if best not in match.scores]
+    return False
 
 
 def _coverage(matches: Iterable[_Match]) -> dict[int, float]:
