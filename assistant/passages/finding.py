@@ -8,7 +8,7 @@ import math
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from pathlib import Path
@@ -31,6 +31,7 @@ KNOWN, FURTHER = 0.35, 0.14
 """The share of the question, by the weights of its words, that the best passage must cover for the
 folder to be about it; and how much more each further passage has to add, if it takes several."""
 RELATED = 0.5  # the share of the best passage's coverage that the others must have
+REPEATED = 0.75  # the weight of a word that is in a better passage too
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
 FOREIGN = 0.6  # the share of the question that a passage in another language must cover
 
@@ -180,7 +181,9 @@ def find(
     coverage = {id_: share + named.get(id_, 0.0) for id_, share in coverage.items()}
     ids = [id_ for id_, share in coverage.items() if share >= related]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
-    best_passages = (versions.read(sql, folder, id_) for id_ in ids[: 4 * limit])
+    matches.append(_Match(0.0, named))
+    varied = _varied(ids[: 4 * limit], matches)
+    best_passages = (versions.read(sql, folder, id_) for id_ in varied)
     fitting = (
         version for version in best_passages
         if version.language not in query.foreign
@@ -206,6 +209,24 @@ def _is_about(matches: Sequence[_Match], question_weight: float) -> bool:
         needed += FURTHER * question_weight
         matches = [match for match in matches if best not in match.scores]
     return False
+
+
+def _varied(ids: Sequence[int], matches: Sequence[_Match]) -> Iterator[int]:
+    """Yield passages by their scores, in which what passages before have counts less each time.
+
+    So each of the things that a question compares has a passage among the first.
+    """
+    scores, left = [match.scores for match in matches], dict.fromkeys(ids)
+    weights = [1.0] * len(scores)
+    while left:
+        score = dict.fromkeys(left, 0.0)
+        for weight, of_word in zip(weights, scores, strict=True):
+            for id_ in left:
+                score[id_] += weight * of_word.get(id_, 0.0)
+        best = max(score, key=score.__getitem__)
+        yield best
+        del left[best]
+        weights = [w * REPEATED ** (best in s) for w, s in zip(weights, scores, strict=True)]
 
 
 def _coverage(matches: Iterable[_Match]) -> dict[int, float]:
