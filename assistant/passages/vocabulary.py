@@ -1,6 +1,7 @@
 """The words of a folder, searched by their parts and by similar spelling."""
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import closing
@@ -23,6 +24,9 @@ class Vocabulary:
         """Take pairs of a term and a word."""
         self.words = dict(rows)
         self._text = "\n".join(["", *self.words, ""])
+        self._by_beginning = defaultdict[str, list[tuple[str, str]]](list)
+        for term, word in self.words.items():
+            self._by_beginning[word[:2]].append((term, word))
 
     def compounds(self, part: str, question_terms: AbstractSet[str]) -> set[str]:
         """Return the compounds that begin or end with a part, which is at least four letters.
@@ -62,9 +66,9 @@ class Vocabulary:
         """
         if len(word) <= PART or not word.isalpha():
             return {}
-        candidates = {own for own in self.words.values() if own[:2] == word[:2]}
-        near = get_close_matches(word, candidates, 1, ALIKE)
-        return {term: own for term, own in self.words.items() if own in near}
+        pairs = self._by_beginning.get(word[:2], [])
+        near = get_close_matches(word, dict.fromkeys(own for _, own in pairs), 1, ALIKE)
+        return {term: own for term, own in pairs if own in near}
 
     def containing(self, part: str) -> Iterator[str]:
         """Yield the terms that contain a part, such as a name without its first word."""

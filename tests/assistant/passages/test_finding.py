@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.passages import finding
+from assistant.passages import finding, versions
 from assistant.passages.folder_index import FolderIndex
 from assistant.passages.splitting import Passage
 from tests.assistant.passages.indexes import indexed_here, names
@@ -100,14 +100,14 @@ def test_versions_that_a_question_does_not_name_take_no_place_of_another_text(wr
 
 
 def test_a_file_that_goes_while_it_is_searched_is_found_and_then_no_more(write, monkeypatch):
-    index, real = write(a="A zebra.", b="An okapi."), finding._Query.versions
+    index, real = write(a="A zebra.", b="An okapi."), versions.read
 
-    def versions(*arguments, **named):
+    def read(*arguments):
         (index.folder / "a.md").unlink(missing_ok=True)
         indexed_here(index.folder, index.folder.parent / "cache")
-        return real(*arguments, **named)
+        return real(*arguments)
 
-    monkeypatch.setattr(finding._Query, "versions", versions)
+    monkeypatch.setattr(versions, "read", read)
     assert [names(index, "zebra"), names(index, "zebra")] == [["a.md"], []]
 
 
