@@ -129,7 +129,8 @@ class _Query:
         return math.log(1 + self._odds(frequency))
 
     def _odds(self, frequency: int) -> float:
-        return (self._passage_count - frequency + 0.5) / (frequency + 0.5)
+        odds: float = (self._passage_count - frequency + 0.5) / (frequency + 0.5)
+        return odds
 
     def _match(self, word: _Word) -> _Match:
         frequency = max(word.frequency, 1)  # an unknown word has the weight of a rare one
@@ -168,7 +169,9 @@ def find(
     # With two words that the folder lacks, the question has a subject of its own.
     is_continued = sum(not word.expression for word in own) < 2
     named = query.named_passages(question)
-    if not _is_about(matches if is_continued else of_question, question_weight):
+    further = FURTHER * question_weight
+    cover = _cover(matches if is_continued else of_question, further)
+    if sum(cover.values()) - (len(cover) - 1) * further < KNOWN * question_weight:
         # Only a document that the question names is relevant.
         coverage, query.instead = {id_: coverage.get(id_, 0.0) for id_ in named}, {}
     if not coverage:
@@ -179,7 +182,7 @@ def find(
     for match in matches:
         scores.update(match.scores)
     coverage = {id_: share + named.get(id_, 0.0) for id_, share in coverage.items()}
-    ids = [id_ for id_, share in coverage.items() if share >= related]
+    ids = [id_ for id_, share in coverage.items() if share >= related or id_ in cover]
     ids.sort(key=lambda id_: scores[id_], reverse=True)
     matches.append(_Match(0.0, named))
     varied = _varied(ids[: 4 * limit], matches)
@@ -195,20 +198,20 @@ def find(
     return Hits(_join(versions.date(groups, folder, limit)), query.instead)
 
 
-def _is_about(matches: Sequence[_Match], question_weight: float) -> bool:
-    """Return whether one passage covers enough of a question, or several together do.
+def _cover(matches: Sequence[_Match], least: float) -> dict[int, float]:
+    """Return the passages that together have most of a question, each with the weight it adds.
 
-    The things that a question compares may stand in one passage each.
+    The first one covers most alone, and each further one adds at least so much: the things that a
+    question compares may stand in one passage each.
     """
-    needed = KNOWN * question_weight
+    cover = dict[int, float]()
     while coverage := _coverage(matches):
         best = max(coverage, key=coverage.__getitem__)
-        needed -= coverage[best]
-        if needed <= 0:
-            return True
-        needed += FURTHER * question_weight
+        if cover and coverage[best] < least:
+            break
+        cover[best] = coverage[best]
         matches = [match for match in matches if best not in match.scores]
-    return False
+    return cover
 
 
 def _varied(ids: Sequence[int], matches: Sequence[_Match]) -> Iterator[int]:
