@@ -38,6 +38,15 @@ def test_the_passage_with_the_rare_words_of_the_question_comes_first(write):
     assert names(index, "Where do zebra and giraffe sleep?")[0] == "b.md"
 
 
+def test_of_each_thing_that_a_question_compares_a_passage_is_among_the_first(write):
+    zebras = {f"z{at}": f"The zebra, number {at}, eats hay." for at in range(3)}
+    others = {f"x{at}": f"Otter {at} swims." for at in range(20)}
+    index = write(y="The lemur of the keepers sleeps until noon.", **zebras, **others)
+    hits = index.find("Compare the hay of a zebra with the lemur.", limit=2).passages
+    assert {hit.path.stem[0] for hit in hits} == {"y", "z"}
+    assert {*names(index, "Otter 7 or a lemur?")} == {"x7.md", "y.md"}
+
+
 def test_a_folder_that_says_nothing_of_a_question_finds_nothing(write):
     index = write(a="The zebra drinks in the evening.", b="The giraffe sleeps at night.")
     assert index.find("What is the capital of Mongolia?").passages == []
