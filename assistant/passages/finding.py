@@ -27,9 +27,13 @@ EARLIER, EARLIER_WORDS = (0.4, 0.25, 0.15), 12
 itself; and how many words of each are searched for."""
 PAIR = 0.4  # the weight of a pair of characters without a match
 RESEMBLED = 8  # the most words without a match that are searched for by similar spelling
-KNOWN, FURTHER = 0.35, 0.14
+KNOWN, TOGETHER, FURTHER = 0.35, 0.6, 0.2
 """The share of the question, by the weights of its words, that the best passage must cover for the
-folder to be about it; and how much more each further passage has to add, if it takes several."""
+folder to be about it, or the best two; and how much a further one must add to be of use.
+
+Of 130 questions, 78 of them about several things, 111 find all that they need, and 92 did with the
+best one alone; of 217 others, 131 and 133 find nothing.
+"""
 RELATED = 0.5  # the share of the best passage's coverage that the others must have
 REPEATED = 0.75  # the weight of a word that is in a better passage too
 NAMED = 3  # the most files that a name may belong to; a heading that more files have is no name
@@ -169,9 +173,9 @@ def find(
     # With two words that the folder lacks, the question has a subject of its own.
     is_continued = sum(not word.expression for word in own) < 2
     named = query.named_passages(question)
-    further = FURTHER * question_weight
-    cover = _cover(matches if is_continued else of_question, further)
-    if sum(cover.values()) - (len(cover) - 1) * further < KNOWN * question_weight:
+    cover = _cover(matches if is_continued else of_question, FURTHER * question_weight)
+    best, best_two = max(cover.values(), default=0.0), sum(islice(cover.values(), 2))
+    if best < KNOWN * question_weight and best_two < TOGETHER * question_weight:
         # Only a document that the question names is relevant.
         coverage, query.instead = {id_: coverage.get(id_, 0.0) for id_ in named}, {}
     if not coverage:
