@@ -104,6 +104,6 @@ class LastSuggestions:
         Of a long file, editors send a part, which begins later with each new line.
         """
         at, lines = self._text.find(sent[:SAME_PLACE]), sent.count("\n") - self._sent.count("\n")
-        is_part = len(sent) >= SAME_PLACE and abs(lines) < 3 and 0 < at <= len(sent)
+        is_part = len(sent) >= SAME_PLACE and 0 <= lines < 3 and 0 < at <= len(sent)
         self._sent, self._text = sent, self._text[:at] + sent if is_part else sent
         return self._text

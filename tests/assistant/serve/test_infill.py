@@ -230,6 +230,7 @@ def test_text_that_an_editor_sends_no_more_stays_before_a_gap() -> None:
     assert earlier(230, 430) == ""  # it would be longer than what is sent
     assert earlier(240, 430) == ""  # lines may have been deleted
     assert [earlier(first, 340) for first in (300, 301)] == ["", ""]  # may be a whole file
+    assert [earlier(first, 440) for first in (340, 341)] == ["", ""]  # its first line was deleted
 
 
 def test_little_is_read_again_for_a_key_and_nothing_if_it_was_suggested(editor: Running) -> None:
