@@ -50,7 +50,7 @@ def test_of_each_thing_that_a_question_compares_a_passage_is_among_the_first(wri
 def test_a_folder_that_says_nothing_of_a_question_finds_nothing(write):
     index = write(a="The zebra drinks in the evening.", b="The giraffe sleeps at night.")
     assert index.find("What is the capital of Mongolia?").passages == []
-    assert index.find("Are evening trains and night buses late?").passages == []
+    assert index.find("Are there evening trains and night buses?").passages == []
     for question in ("What is it?", "", '"" AND (* NEAR'):
         assert index.find(question).passages == []
 
