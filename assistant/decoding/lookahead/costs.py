@@ -7,7 +7,7 @@ from math import exp, inf, isfinite, log
 from statistics import median
 
 RECENT = 9
-"""Evaluations whose median is the estimate; missing ones count as usual, so four slow ones lose."""
+"""Evaluations whose median is the estimate; with fewer, the rest count as usual."""
 STALE = 64  # evaluations of the target after which the samples of a width no longer count
 DRAFT_SAFETY, BATCH_SAFETY = (9.0, 4.5), (2.0, 2.0)
 """Initial values of safety factors: so the bound holds where costs were measured wrongly."""
