@@ -29,7 +29,7 @@ class Baseline:
         return median(self._recent)
 
     def observe(self, seconds: float, is_plain: bool) -> None:
-        """Observe a round; one with proposals counts if it was faster than a plain one is thought."""
+        """Observe a round; one with proposals counts only if it was faster than a plain one."""
         usual, last = self.seconds, self._recent[-1]
         counts = is_plain or seconds < usual / CHANGED
         if not (counts and 0 < seconds < inf):
