@@ -65,9 +65,9 @@ class _Query:
         self._languages = [language for (language,) in rows]
         (self._passage_count,) = sql.execute("SELECT count(*) FROM passage").fetchone()
         stop_words = words.languages(question)
-        most = max(stop_words.values())
-        self._spoken = {name for name in self._languages if stop_words.get(name, 0) == most}
-        self.foreign = {name for name, count in stop_words.items() if most and not count}
+        highest = max(stop_words.values())
+        self._spoken = {name for name in self._languages if stop_words.get(name, 0) == highest}
+        self.foreign = {name for name, count in stop_words.items() if highest and not count}
         self._vocabulary = vocabulary.of(sql)
         self.instead = dict[str, str]()
 
@@ -122,7 +122,7 @@ class _Query:
 
     def match(self, words: Iterable[_Word], others: Sequence[_Match] = ()) -> list[_Match]:
         """Return the passages of words; with those of `others`, at most `MAX_PASSAGES`."""
-        matches, budget = list[_Match](), MAX_PASSAGES - sum(len(each.scores) for each in others)
+        matches, budget = list[_Match](), MAX_PASSAGES - sum(len(match.scores) for match in others)
         for word in words:
             if word.frequency <= budget or not any(match.scores for match in (*others, *matches)):
                 budget -= word.frequency
@@ -202,16 +202,16 @@ def find(
     return Hits(_join(versions.date(groups, folder, limit)), query.instead)
 
 
-def _cover(matches: Sequence[_Match], least: float) -> dict[int, float]:
+def _cover(matches: Sequence[_Match], min_weight: float) -> dict[int, float]:
     """Return the passages that together have most of a question, each with the weight it adds.
 
-    The first one covers most alone, and each further one adds at least so much: the things that a
+    The first one covers most alone, and each further one adds `min_weight` or more: the things that a
     question compares may stand in one passage each.
     """
     cover = dict[int, float]()
     while coverage := _coverage(matches):
         best = max(coverage, key=coverage.__getitem__)
-        if cover and coverage[best] < least:
+        if cover and coverage[best] < min_weight:
             break
         cover[best] = coverage[best]
         matches = [match for match in matches if best not in match.scores]
