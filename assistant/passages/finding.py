@@ -205,8 +205,8 @@ def find(
 def _cover(matches: Sequence[_Match], min_weight: float) -> dict[int, float]:
     """Return the passages that together have most of a question, each with the weight it adds.
 
-    The first one covers most alone, and each further one adds `min_weight` or more: the things that a
-    question compares may stand in one passage each.
+    The first one covers most alone, and each further one adds `min_weight` or more: the things
+    that a question compares may stand in one passage each.
     """
     cover = dict[int, float]()
     while coverage := _coverage(matches):
