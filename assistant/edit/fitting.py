@@ -1,4 +1,9 @@
-"""Fit an answer into the file: without repeated surroundings, indented as the file is."""
+"""Fit an answer into the file: without repeated surroundings, indented as the file is.
+
+An answer that has the file's own indentation is taken as it is. For any other, the steps and the
+shift are chosen that bring most lines into the columns where they are expected. After that a line
+that did not change is the old one, byte for byte.
+"""
 
 import re
 from collections import Counter
@@ -64,44 +69,50 @@ def indent(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     byte. If a whole file differs in blanks alone, it gets the new blanks.
     """
     old, is_whole = lines[slice(*part)], not _texts([*lines[: part.start], *lines[part.end :]])
+    # Where tabs separate columns, an answer may have blanks instead: its lines are still the same.
     has_columns = any("\t" in line.strip() for line in lines)
-    key = (lambda line: " ".join(line.split())) if has_columns else str.strip
-    before, after = ([*map(key, text)] for text in (old, new))
-    if not any(after) or (is_whole and before == after):
+    normalised = (lambda line: " ".join(line.split())) if has_columns else str.strip
+    old_texts, new_texts = ([*map(normalised, text)] for text in (old, new))
+    if not any(new_texts) or (is_whole and old_texts == new_texts):
         return list(new)
-    pairs = [*pair_lines(before, after)]
-    by_tabs = sum(line[:1] == "\t" for line in lines) > sum(line[:1] == " " for line in lines)
-    step = STEPS[0] if by_tabs else _step(lines)
-    width = [_width(line, step) for line in old]
-    alike = (
-        (i, j) for i, j in pairs if before[i] == after[j] or _blanks(old[i]) == _blanks(new[j])
-    )
-    aims = {j: width[i] for i, j in alike}
+    pairs = [*pair_lines(old_texts, new_texts)]
+    unchanged = [(i, j) for i, j in pairs if old_texts[i] == new_texts[j]]
+    unshifted = [(i, j) for i, j in pairs if _blanks(old[i]) == _blanks(new[j])]
+    uses_tabs = sum(line[:1] == "\t" for line in lines) > sum(line[:1] == " " for line in lines)
+    step = STEPS[0] if uses_tabs else _step(lines)
+    old_columns = [_width(line, step) for line in old]
+    expected = {j: old_columns[i] for i, j in (*unshifted, *unchanged)}
 
-    def fit(columns: Sequence[int]) -> int:
-        goals = (aims.get(j, n - (n - columns[0]) % step) for j, n in enumerate(columns))
-        return sum(n == goal for n, goal, text in zip(columns, goals, after, strict=True) if text)
+    def count_expected(columns: Sequence[int]) -> int:
+        """Return how many lines stand where they are expected, or else whole steps further."""
+        goals = (expected.get(j, n - (n - columns[0]) % step) for j, n in enumerate(columns))
+        filled = zip(columns, goals, new_texts, strict=True)
+        return sum(column == goal for column, goal, text in filled if text)
 
-    # An answer with the file's own indentation, as most lines that it copies show, is exact.
-    copied = [(old[i], new[j]) for i, j in pairs if before[i] == after[j]]
-    exact = [_blanks(a) == _blanks(b) for a, b in copied if a.strip() and {a[0], b[0]} & {*BLANKS}]
-    own = {*map(_blanks, lines)}
-    starts = new[0] in old or _blanks(new[0]) == _blanks(old[0])
-    is_exact = starts and (2 * sum(exact) > len(exact) or own == {""})
+    # Most lines that the answer copies show whether it has the file's own indentation.
+    indented = [(old[i], new[j]) for i, j in unchanged if old[i].strip()]
+    indented = [(a, b) for a, b in indented if a[0] in BLANKS or b[0] in BLANKS]
+    n_exact = sum(_blanks(a) == _blanks(b) for a, b in indented)
+    indentations = {*map(_blanks, lines)}
+    begins_alike = new[0] in old or _blanks(new[0]) == _blanks(old[0])
+    is_exact = begins_alike and (2 * n_exact > len(indented) or indentations == {""})
     columns = [_width(line, step) for line in new]
     if not is_exact:
-        columns = max(_candidates(new, None if is_whole else width[0], step), key=fit)
-    result = [
-        line if is_exact and _blanks(line) in own
-        else ("\t" * (n // step) + " " * (n % step) if by_tabs else " " * n) + line.lstrip(BLANKS)
-        for n, line in zip(columns, _rows(lines, new), strict=True)
-    ]  # fmt: skip
-    for i, j in pairs:
-        near = 1 if is_exact else step
-        if before[i] == after[j] and (not after[j] or abs(width[i] - columns[j]) < near):
-            result[j] = old[i]
-        elif _blanks(old[i]) == _blanks(new[j]) and width[i] == columns[j]:
+        candidates = _candidates(new, None if is_whole else old_columns[0], step)
+        columns = max(candidates, key=count_expected)
+    result = list[str]()
+    for column, line in zip(columns, _rows(lines, new), strict=True):
+        if not (is_exact and _blanks(line) in indentations):
+            tabs = column // step if uses_tabs else 0
+            line = "\t" * tabs + " " * (column - tabs * step) + line.lstrip(BLANKS)
+        result.append(line)
+    for i, j in unshifted:
+        if old_columns[i] == columns[j]:
             result[j] = _blanks(old[i]) + result[j].lstrip(BLANKS)
+    tolerance = 1 if is_exact else step
+    for i, j in unchanged:
+        if not new_texts[j] or abs(old_columns[i] - columns[j]) < tolerance:
+            result[j] = old[i]
     return result
 
 
