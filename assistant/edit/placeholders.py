@@ -37,12 +37,12 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
     numbers = [i for i, line in enumerate(stripped) if WORDED.search(line)]  # others are everywhere
     worded = [line for line in new if WORDED.search(line) or _kind(line.strip())]
     before, after = [stripped[i] for i in numbers], [*map(str.strip, worded)]
-    gone, written = Counter(before) - Counter(after), Counter(worded) - Counter(old)
+    removed, added = Counter(before) - Counter(after), Counter(worded) - Counter(old)
     comments = _comments(stripped)
-    same = ((i, j) for i, j in pair_lines(before, after) if before[i] == after[j])
-    for (a, b), (a_end, b_end) in pairwise([(-1, -1), *same, (len(before), len(after))]):
-        lost = {numbers[i]: before[i] for i in range(a + 1, a_end) if before[i] in gone}
-        fresh = [after[j] for j in range(b + 1, b_end) if worded[j] in written]
+    unchanged = ((i, j) for i, j in pair_lines(before, after) if before[i] == after[j])
+    for (a, b), (a_end, b_end) in pairwise([(-1, -1), *unchanged, (len(before), len(after))]):
+        lost = {numbers[i]: before[i] for i in range(a + 1, a_end) if before[i] in removed}
+        fresh = [after[j] for j in range(b + 1, b_end) if worded[j] in added]
         for mark, replaced in _replacing(fresh, lost, comments):
             first, last = replaced[0] + 1, replaced[-1] + 1
             which = f"lines {first} to {last} are" if last > first else f"line {first} is"
@@ -53,18 +53,23 @@ def left_out(old: Sequence[str], new: Sequence[str]) -> str:
 def _replacing(
     fresh: Sequence[str], lost: Mapping[int, str], comments: Set[int]
 ) -> Iterator[tuple[str, list[int]]]:
-    """Yield the fresh lines that replace lost ones, which no code beside them does, and those."""
+    """Yield the fresh lines that replace lost ones, which no code beside them does, and those.
+
+    Fresh code that is akin to lost lines is their new version. Other fresh code may stand for lost
+    lines, too: two of them for each line.
+    """
     kinds = {line: kind for line in fresh if (kind := _kind(line))}
     code = [line for line in fresh if line not in kinds]
-    reworded = _akin(kinds, [lost[i] for i in lost if i in comments])
-    changed, akin = _akin(code, lost.values()), _akin(lost.values(), code)
-    left, others = [i for i in lost if lost[i] not in akin], [c for c in code if c not in changed]
+    reworded_comments = _akin(kinds, [lost[i] for i in lost if i in comments])
+    new_versions, changed = _akin(code, lost.values()), _akin(lost.values(), code)
+    missing = [i for i in lost if lost[i] not in changed]
+    other_code = [line for line in code if line not in new_versions]
     for mark, kind in kinds.items():
-        is_many = len(left) > 2 * len(others) + (kind == "inline")
+        replaces = len(missing) > 2 * len(other_code) + (1 if kind == "inline" else 0)
         if kind == "comment":  # other code may be what it describes
-            is_many = not others and len({*left} - comments) >= MIN_LINES
-        if is_many and mark not in reworded:
-            yield mark, left
+            replaces = not other_code and len({*missing} - comments) >= MIN_LINES
+        if replaces and mark not in reworded_comments:
+            yield mark, missing
 
 
 def _kind(line: str) -> str:

@@ -61,7 +61,8 @@ class FolderRetriever:
         These are all if a question is `asked`, since files may have changed since.
         """
         now, names = monotonic(), self.names(attachments)
-        stale = tuple(n for n in names if now - self._read.get(n, -inf) > FRESH_S * (not asked))
+        max_age = 0.0 if asked else FRESH_S
+        stale = tuple(name for name in names if now - self._read.get(name, -inf) > max_age)
         self._read.update(dict.fromkeys(stale, inf))
         return stale
 
@@ -139,27 +140,34 @@ class FolderRetriever:
 
         token_s = profile_of(model.path, "verify", cache_dir()).prompt_token_s or UNMEASURED_S
         in_time = int(self._settings().about_seconds / token_s / PASSAGE)
-        half = model.n_ctx // 2
-        limit = min(max(in_time, MIN_PASSAGES), max(half // PASSAGE, 1), MAX_PASSAGES)
-        given, words = question.attachments, question.content
-        questions = [record.content for record in reversed(path) if record.role == "user"]
-        texts = [file for file in given if file.is_folder and file.text]
-        searches = {name: _index(name).find for name in self.names(given)}
+        half_context = model.n_ctx // 2
+        limit = min(max(in_time, MIN_PASSAGES), max(half_context // PASSAGE, 1), MAX_PASSAGES)
+        earlier = [record.content for record in reversed(path) if record.role == "user"]
+        texts = [file for file in question.attachments if file.is_folder and file.text]
+        searches = {name: _index(name).find for name in self.names(question.attachments)}
         searches |= {file.name: partial(find_in_text, file.whole.name, file.text) for file in texts}
-        hits = {name: find(words, questions, 2 * limit) for name, find in searches.items()}
-        by_name = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
-        distinct: dict[str, Attachment] = {}  # by their texts
-        for hit in filter(None, chain.from_iterable(zip_longest(*by_name))):
-            distinct.setdefault(hit.text, hit)
+        hits = {name: find(question.content, earlier, 2 * limit) for name, find in searches.items()}
         instead = dict(chain.from_iterable(hit.instead.items() for hit in hits.values()))
-        sized = zip(distinct.values(), accumulate(map(tokens, distinct)), strict=True)
-        fit = (hit for i, (hit, n) in enumerate(sized) if i < limit or n <= limit * PASSAGE)
-        passages = before_question(fit, path, model.n_ctx)
-        unfit = (file for file in texts if not hits[file.name].passages)
-        earlier = {file.whole.name for record in path for file in record.attachments}
-        whole = [f for f in unfit if f.whole.name not in earlier or tokens(f.text) <= half]
-        stay = (file.whole if file in whole else file for file in given)
-        return (*stay, *passages), instead
+        # The best of each folder, then the second of each; a text that several have is given once.
+        ranked = ([_attachment(name, hit) for hit in hits[name].passages] for name in searches)
+        distinct: dict[str, Attachment] = {}  # by their texts
+        for passage in filter(None, chain.from_iterable(zip_longest(*ranked))):
+            distinct.setdefault(passage.text, passage)
+        # Short passages leave room for more of them.
+        sizes = zip(distinct.values(), accumulate(map(tokens, distinct)), strict=True)
+        fitting = (
+            passage for index, (passage, total) in enumerate(sizes)
+            if index < limit or total <= limit * PASSAGE
+        )  # fmt: skip
+        passages = before_question(fitting, path, model.n_ctx)
+        # A text without a hit is read as a whole, unless it is long and an earlier question had it.
+        known = {file.whole.name for record in path for file in record.attachments}
+        read_whole = [
+            file for file in texts if not hits[file.name].passages
+            and (file.whole.name not in known or tokens(file.text) <= half_context)
+        ]  # fmt: skip
+        files = (file.whole if file in read_whole else file for file in question.attachments)
+        return (*files, *passages), instead
 
     def _notes(
         self,

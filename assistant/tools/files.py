@@ -127,18 +127,19 @@ class Files:
         """Yield the paths in a folder, also of its folders, so that a caller can stop early."""
         waiting = [root]
         while waiting:
-            yield (here := waiting.pop())
+            path = waiting.pop()
+            yield path
             try:
-                with self._folders.open(here) as folder:
-                    inner = entries(folder) if is_folder(folder) else []
-                    names = [(os.path.join(here, entry.name), entry.is_dir(follow_symlinks=False))
-                             for entry in inner if not entry.name.startswith(".")]  # fmt: skip
+                with self._folders.open(path) as folder:
+                    listed = entries(folder) if is_folder(folder) else []
+                    inner = {os.path.join(path, entry.name): entry.is_dir(follow_symlinks=False)
+                             for entry in listed if not entry.name.startswith(".")}  # fmt: skip
             except UnreadablePath:
-                if here == root:
+                if path == root:
                     raise
                 continue
-            yield from (name for name, deeper in names if not deeper)
-            waiting += [name for name, deeper in reversed(names) if deeper]
+            yield from (name for name, is_dir in inner.items() if not is_dir)
+            waiting += [name for name in reversed(inner) if inner[name]]
 
     def _folder(self, path: str) -> str:
         if not path and len(self._folders.roots) > 1:

@@ -65,11 +65,8 @@ class AskSession:
     def ask(self, text: str, files: Sequence[Attachment], name: str = "") -> None:
         """Ask, and wait for the answer, which is printed below the `name`, if there is one.
 
-        Ctrl-C stops it and keeps the text so far.
-
-        Raises:
-            SpecchatError: there is no answer.
-            KeyboardInterrupt: Ctrl-C while loading, or twice.
+        Ctrl-C stops it and keeps the text so far; while loading, or twice, it raises
+        KeyboardInterrupt. SpecchatError if there is no answer.
         """
         console, jobs = self._console, list[asyncio.Task[None]]()
         self._answers = [ReceivedAnswer()]  # all but the last made tool calls

@@ -31,12 +31,7 @@ class StandardOutput(io.FileIO):
     """
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Write some bytes.
-
-        Raises:
-            BrokenPipeError: the reader is gone.
-            StorageError: they cannot be written, as on a full disk.
-        """
+        """Write some bytes; BrokenPipeError if the reader is gone, StorageError if a disk is full."""
         try:
             return super().write(data)
         except OSError as error:
