@@ -31,7 +31,7 @@ class StandardOutput(io.FileIO):
     """
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Write some bytes; BrokenPipeError if the reader is gone, StorageError if a disk is full."""
+        """Write bytes; BrokenPipeError if the reader is gone, StorageError if the disk is full."""
         try:
             return super().write(data)
         except OSError as error:
