@@ -112,7 +112,7 @@ def decode(data: bytes, name: str, *, is_cut: bool = False) -> EncodedText:
         line = replaced.partition("\ufffd")[0].count("\n") + 1
         why = f"in UTF-8: line {line} has bytes that are no character; replace these"
     elif encoding == "utf-8":  # quotation marks are what Windows has from 0x80 to 0x9f
-        encodings += ["windows-1252"] * bool(re.search(b"[\x80-\x9f]", data)) + ["latin-1"]
+        encodings += (["windows-1252"] if re.search(b"[\x80-\x9f]", data) else []) + ["latin-1"]
     for encoding in encodings:
         try:
             text = codecs.getincrementaldecoder(encoding)().decode(data[len(bom) :], not is_cut)

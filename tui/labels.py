@@ -58,7 +58,7 @@ def _spelt(word: str) -> str:
 
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun: `1 token`, `1,234 tokens`."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    return f"{count:,} {noun}{'s' if count != 1 else ''}"
 
 
 def figures(stats: Stats) -> list[str]:

@@ -58,5 +58,5 @@ def as_sent(
     for file, long_s in zip(files, limits.excess((size, False) for size in sizes), strict=True):
         sent.append(file.by_passages if long_s else file)
         why = f"would take {duration(long_s)} to read" if long_s < inf else NOT_FIT
-        reasons += [f"{file.name} {why}: asked by its passages."] * bool(long_s)
+        reasons += [f"{file.name} {why}: asked by its passages."] if long_s else []
     return sent, reasons

@@ -37,7 +37,7 @@ def review(
     """
     suffix, problems = suffix.lower(), list[str]()
     runs = lines_left_out(suffix, old, new, request, end, fewest)
-    left_out = [f"It leaves out line{f's {a} to' * (b > a)} {b}." for a, b in runs]
+    left_out = [f"It leaves out line{f's {a} to' if b > a else ''} {b}." for a, b in runs]
     if suffix in PROSE:
         return tuple(left_out)
     before, after = outline(suffix, old), outline(suffix, new)
@@ -50,7 +50,7 @@ def review(
         name for name in _losses(before, after) if not _may_go(name, before, after, request, wish)
     ]
     if lost:
-        more = f" and {len(lost) - LISTED} more" * (len(lost) > LISTED)
+        more = f" and {len(lost) - LISTED} more" if len(lost) > LISTED else ""
         problems.append(f"It loses {', '.join(lost[:LISTED])}{more}.")
     else:
         problems += left_out

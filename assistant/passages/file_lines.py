@@ -99,7 +99,7 @@ def names(path: str, lines: Sequence[TextLine]) -> tuple[str, ...]:
     alone = "" if kind in HEADED else r"(?=[ \t]*\n|[=-]+\n)"
     title = re.match(rf"\s*(\S.{{0,79}})(?<![.!?])\n{alone}(?=\s*\S)", text)
     # The name of a code file without its suffix, such as users, is too common.
-    stem = [Path(path).stem] * (kind in ("", ".txt", *TABLES, *HEADED))
+    stem = [Path(path).stem] if kind in ("", ".txt", *TABLES, *HEADED) else []
     return (os.path.basename(path), *stem, *(title.groups() if title else ()))
 
 
@@ -132,7 +132,7 @@ def _html(data: bytes) -> Iterator[TextLine]:
 
     def bare(tag: re.Match[str]) -> str:
         ends = "".join(re.findall(f"[\n{_END}]", tag[0]))
-        ends += _PART * bool(re.match("(?i)</?(?:h[1-6]|title)\\b", tag[0]))
+        ends += _PART if re.match("(?i)</?(?:h[1-6]|title)\\b", tag[0]) else ""
         return (ends or " ") + ("#" * int(tag[2]) + " " if tag[2] else "")
 
     number, text = 1, text_file.parse(Path(), data).text
@@ -207,14 +207,14 @@ def _inline(parent: ElementTree.Element, without: str = "") -> str:
     for node in parent:
         if node.tag != without:
             text += node.text or _TEXTS[node.tag] if node.tag in _TEXTS else _inline(node, without)
-            text += " " * (node.tag == _PARAGRAPH)
+            text += " " if node.tag == _PARAGRAPH else ""
     return " ".join(text.split()) if parent.tag == f"{_WORD}tc" else text
 
 
 def _notebook(data: bytes) -> Iterator[TextLine]:
     """Yield the texts of cells, and what code has printed; pictures are left out."""
     for number, cell in enumerate(json.loads(data)["cells"], 1):
-        fence = "```\n" * (cell["cell_type"] == "code")  # where # begins no heading
+        fence = "```\n" if cell["cell_type"] == "code" else ""  # where # begins no heading
         for part in (cell, *cell.get("outputs", ())):
             shown = part.get("text") or part.get("data", {}).get("text/plain")
             error = [part.get("ename", ""), " ", part.get("evalue", "")]

@@ -79,7 +79,7 @@ class FolderIndex:
                 "GROUP BY reason ORDER BY min(path) <> '', count(*) DESC, 1"
             ).fetchall()
             named = tuple(
-                f"{self.folder / path}{f' (and {count - 1:,} more)' * (count > 1)} {reason}."
+                f"{self.folder / path}{f' (and {count - 1:,} more)' if count > 1 else ''} {reason}."
                 for path, count, reason in skipped[:NAMED]
             )
             return IndexState(files, named, sum(row[1] for row in skipped), bool(is_current))

@@ -103,5 +103,5 @@ def _with_headers(lines: Iterable[TextLine], header: str) -> Iterator[tuple[Text
         if is_rule and not table and "|" in before:
             above, table = before, f"{before}\n{line.text}"
         above = first or above or table
-        yield line, above[: MAX_LENGTH // 2] + "\n" * bool(above)
-        before, first = line.text, first or header * (line.text == header)
+        yield line, above[: MAX_LENGTH // 2] + ("\n" if above else "")
+        before, first = line.text, first or (header if line.text == header else "")

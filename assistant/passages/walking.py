@@ -69,7 +69,7 @@ def of_entry(regex: str, pattern: str) -> str:
     regex = regex.replace("(?:(?P<ps_d>/)|$)", "/?$").replace("(?P<ps_d>/)", "/$")
     if pattern.endswith("/**/") and len(pattern) > 4:
         regex = regex.removesuffix("/$") + "/.*/$"
-    return regex + "." * regex.endswith("/")
+    return regex + ("." if regex.endswith("/") else "")
 
 
 _Rules = tuple[tuple[str, GitIgnoreSpec], ...]

@@ -117,7 +117,7 @@ def _parts(word: str, language: str) -> list[str]:
     if _UNSPACED.match(word):
         return [word[at : at + 2] for at in range(len(word) - 1)]
     parts = [part for part in _PARTS.split(word) if part and len(word) <= _LETTERS]
-    lowered = map(str.lower, parts + ["".join(parts)] * (len(parts) > 1))
+    lowered = map(str.lower, parts + (["".join(parts)] if len(parts) > 1 else []))
     return [part for part in lowered if part not in STOP_WORDS.get(language, ())]
 
 

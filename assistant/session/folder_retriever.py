@@ -208,7 +208,7 @@ def _summary(name: str) -> str:
     state = _index(name).state
     skipped = f" Left out: {state.skipped_count:,}. {' '.join(state.skipped)}"
     files = "1 file" if state.files == 1 else f"{state.files:,} files"
-    return f"{name} can be asked about: {files}." + skipped * bool(state.skipped)
+    return f"{name} can be asked about: {files}." + (skipped if state.skipped else "")
 
 
 def _index(name: str) -> "FolderIndex":

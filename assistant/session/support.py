@@ -76,8 +76,8 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     uncited = find_unsupported(answer.content, [*cited, *given]) if cited else []
     uncited = [word for word in uncited if word not in missing]
     for where, absent in ("passages", missing), ("cited passages", uncited):
-        listed = ", ".join(absent[:MOST_MISSING]) + " …" * (len(absent) > MOST_MISSING)
-        lines += [f"Not in the {where}: {listed}."] * bool(absent)
+        listed = ", ".join(absent[:MOST_MISSING]) + (" …" if len(absent) > MOST_MISSING else "")
+        lines += [f"Not in the {where}: {listed}."] if absent else []
     return Support(wrong, tuple(lines))
 
 

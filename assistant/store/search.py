@@ -117,4 +117,4 @@ def _snippet(sql: sqlite3.Connection, search: str, message: int | None) -> str:
     index = match.start() if match else max(0, text.lower().find(word.lower()))
     start, end = max(0, index - _BEFORE), index + _AFTER
     excerpt = " ".join(text[start:end].split())
-    return f"{'…' * (start > 0)}{excerpt}{'…' * (end < len(text))}"
+    return f"{'…' if start > 0 else ''}{excerpt}{'…' if end < len(text) else ''}"

@@ -60,7 +60,7 @@ def snippet(summary: ChatSummary, words: Sequence[str], width: int) -> Content:
     folded = text.casefold()
     first = min((folded.find(word) for word in words if word in folded), default=0)
     start = max(0, min(first - width // 4, len(text) - width + 5))
-    shown = Content.styled(f"  {'…' * (start > 0)}{text[start : start + width]}", MUTED)
+    shown = Content.styled(f"  {'…' if start > 0 else ''}{text[start : start + width]}", MUTED)
     for word in words:
         start_of_word = shown.plain.casefold().find(word)
         if start_of_word >= 0:

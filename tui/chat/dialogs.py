@@ -67,7 +67,7 @@ class ChangeScreen(Dialog[bool]):
 
     def __init__(self, change: AnswerChange, others: int) -> None:
         super().__init__()
-        more = f" · {plural(others, 'more file')}" * (others > 0)
+        more = f" · {plural(others, 'more file')}" if others > 0 else ""
         self._title = f"{one_line(change.name)} · {counts(change.hunks)} lines{more}"
         path = Content.styled(one_line(str(change.file.path)), "$text-muted")
         notes = [Content.styled(safe(warning), "$text-warning") for warning in change.warnings]
@@ -167,7 +167,7 @@ class ToolsScreen(ListDialog[None]):
             state = row.reason or f"{row.state.capitalize()}."
             parts = [state, reads, f"Its messages:\n{errors}" if errors else ""]
         details = safe("\n\n".join(filter(None, parts)))
-        self.show_detail(details, REVOKES * bool(self.check_action("revoke", ())))
+        self.show_detail(details, REVOKES if self.check_action("revoke", ()) else "")
 
     def on_key(self, event: Key) -> None:
         """Search for what is typed."""

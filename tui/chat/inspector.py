@@ -60,7 +60,7 @@ class Inspector(ModalScreen[None]):
         self._passages = passages
         self._entries = entries(trace)
         self._head = Head()
-        heading = f"Tokens {'so far ' * is_partial}of “{safe(title)}”"
+        heading = f"Tokens {'so far ' if is_partial else ''}of “{safe(title)}”"
         self._head.line = Content.styled(heading, "bold $text-accent")
         self._page = TokenPage(self._entries)
         self._facts = Lines(id="facts")

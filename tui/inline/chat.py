@@ -233,7 +233,7 @@ class InlineChat:
     def insert(self, unsent: Unsent) -> None:
         """Put a question into the prompt, before what was typed since."""
         self.add(unsent.attachments)
-        self.prompt.put(unsent.text + "\n" * bool(unsent.text and self.prompt.text()))
+        self.prompt.put(unsent.text + ("\n" if unsent.text and self.prompt.text() else ""))
 
     def drop(self) -> None:
         """Clear the text, the attachments and the queue."""

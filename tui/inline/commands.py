@@ -247,7 +247,7 @@ class SlashCommands(Completer):
         for name in self.names:
             takes, _, does = self._about(name).partition(": ")
             usage = f"/{name} {takes}".ljust(HELP)
-            self._note(usage + f"\n{'':{HELP}}" * (len(usage) > HELP) + f" {does}")
+            self._note(usage + (f"\n{'':{HELP}}" if len(usage) > HELP else "") + f" {does}")
         self._note(KEYS)
 
     def do_quit(self, _: str) -> None:

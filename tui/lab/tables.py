@@ -59,7 +59,7 @@ def lines(table: ResultTable) -> Iterator[str]:
 def markdown(table: ResultTable) -> Iterator[str]:
     """Yield a table as Markdown, with the bars in the last column."""
     has_bars = table.bars is not None
-    header = [name for name, _ in table.header] + [""] * has_bars
+    header = [name for name, _ in table.header] + ([""] if has_bars else [])
     yield from (f"### {table.title}", "", f"| {' | '.join(header)} |", "|---" * len(header) + "|")
     for row in table.rows:
         drawn = [bar(table.share(row), BAR)] if has_bars else []

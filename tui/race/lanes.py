@@ -78,5 +78,5 @@ def lane_name(entry: System) -> str:
     """Return the name of a lane."""
     target, k = entry.target, entry.lookahead
     name = target and (target.upper() if is_label(target) else Path(target.rpartition(":")[2]).stem)
-    mode = LANE_NAMES[entry.mode] if k is None else f"with {k} guess{'es' * (k > 1)}"
+    mode = LANE_NAMES[entry.mode] if k is None else f"with {k} guess{'es' if k > 1 else ''}"
     return " ".join(filter(None, (entry.engine, name, mode)))

@@ -207,8 +207,8 @@ def title(name: str) -> str:
 def explain(layers: Layers, name: str) -> tuple[str, str]:
     """Return the source of a key's value, and the key's meaning and allowed values."""
     key, source, chosen = KEYS[name], layers.in_force[name][1], layers.choices.get(name)
-    default = f" Default: {display(key.default) or 'empty'}." * (source != DEFAULT)
-    more = f" and {len(key.choices) - MAX_NAMED} more" * (len(key.choices) > MAX_NAMED)
+    default = f" Default: {display(key.default) or 'empty'}." if source != DEFAULT else ""
+    more = f" and {len(key.choices) - MAX_NAMED} more" if len(key.choices) > MAX_NAMED else ""
     allowed = f"{', '.join(key.choices[:MAX_NAMED])}{more}" if key.choices else key.allowed
     about = f"{key.help} Allowed: {allowed}.{default} Takes effect {key.when}."
     if source.is_for_this_run:

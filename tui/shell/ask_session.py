@@ -138,7 +138,7 @@ class AskSession:
         hint = f" SPECCHAT_ABOUT_SECONDS={ceil(sum(sizes) * limits.token_s)} reads all of it."
         sent, reasons = as_sent(files, sizes, limits)
         for reason in reasons:
-            self._print(reason + hint * (sum(sizes) <= limits.tokens))
+            self._print(reason + (hint if sum(sizes) <= limits.tokens else ""))
         return sent
 
     # Events of the engine and the session

@@ -173,7 +173,7 @@ class EngineConsole:
             self._status.start()
         activity = self._progress.describe(event, what)
         is_loading = isinstance(event, Loading) and event.fraction < 1
-        self.show_progress(activity.text + f": {activity.fraction:.0%}" * is_loading)
+        self.show_progress(activity.text + (f": {activity.fraction:.0%}" if is_loading else ""))
 
     def cancel_wait(self) -> None:
         """Cancel the coroutine of `wait`, which raises CancelledError."""

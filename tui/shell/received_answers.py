@@ -122,7 +122,7 @@ class ReceivedAnswer:
     ) -> list[str]:
         """Return the lines below a complete answer on a terminal."""
         none_tried = settings.mode != "ars" and not end.stats.drafted
-        mode = MODES[settings.mode] + ", none tried" * none_tried
+        mode = MODES[settings.mode] + (", none tried" if none_tried else "")
         line = [*figures(end.stats), mode, *filter(None, [MARKS.get(end.stop)])]
         if conversation is not None:
             line.append(f"conversation {conversation}")

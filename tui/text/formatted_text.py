@@ -91,7 +91,7 @@ class Formatter:
                     self._containers.append((drawn(FRAME), FRAME))
                 case "heading_open":
                     self._skip(token.markup)
-                    self._style = HEADING + " underline" * (len(token.markup) < 3)
+                    self._style = HEADING + (" underline" if len(token.markup) < 3 else "")
                 case "heading_close":
                     self._style = ""
                 case "inline":

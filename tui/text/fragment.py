@@ -183,6 +183,6 @@ def _table_row(
         row: list[Fragment] = []
         for part, width, side in zip(parts, widths, sides, strict=True):
             free = width - part.content.cell_length
-            before = int(side * free) + GAP * bool(row)
+            before = int(side * free) + (GAP if row else 0)
             row += [drawn(" " * before), part, drawn(" " * (free - int(side * free)))]
         yield join(row)

@@ -171,7 +171,7 @@ class EntryScreen(Dialog[str | None]):
         """Lay out the text area above its hint."""
         with Vertical(classes="frame") as box:
             box.border_title = Content(safe(self._title))
-            line = "Ctrl+J starts a line · " * self._many_lines
+            line = "Ctrl+J starts a line · " if self._many_lines else ""
             box.border_subtitle = Content(f"Esc goes back · {line}Enter takes it")
             yield self.input
             yield self.message

@@ -190,7 +190,7 @@ def _folder(typed: str) -> str:
 
 def _row(match: FuzzyMatch, is_typed: bool) -> Content:
     """Return the name with the typed letters underlined."""
-    row = Content(one_line(match.name) + "  the folder itself, to ask about" * is_typed)
+    row = Content(one_line(match.name) + ("  the folder itself, to ask about" if is_typed else ""))
     for mark in match.marked:
         row = row.stylize("bold underline", mark, mark + 1)
     return row

@@ -111,7 +111,7 @@ class Prompt(Vertical):
             return
         self.app.clear_notifications()  # one may be about another file
         self.constraint = constraint
-        self._constraint_name = one_line(f"JSON by {name}" + f": {fields}" * bool(fields))
+        self._constraint_name = one_line(f"JSON by {name}" + (f": {fields}" if fields else ""))
         self._show_title()
 
     @property

@@ -232,7 +232,7 @@ class AttachmentsScreen(ListDialog[str]):
         text = "".join(chip.attachment.text for chip in self._chosen)
         more = len(text) - PREVIEW
         rest = (f"\n\n… and {plural(more, 'character')} more", "$text-muted") if more > 0 else ""
-        keys = " · w reads all of it" * bool(self.check_action("whole", ()))
+        keys = " · w reads all of it" if self.check_action("whole", ()) else ""
         self.show_detail(Content.assemble(safe(text[:PREVIEW]), rest), keys)
 
     @property

@@ -28,7 +28,7 @@ class PromptQueue(Widget):
 
     def render(self) -> Content:
         """Draw the lines."""
-        sends = " · Enter sends the next" * self.paused
+        sends = " · Enter sends the next" if self.paused else ""
         lines = [f"{len(self.prompts)} queued{sends} · ↑ to edit"]
         for prompt in self.prompts:
             files = "".join(f" @{file.name}" for file in prompt.attachments)
