@@ -73,7 +73,11 @@ class FilledGap(NamedTuple):
         typed = bisect_left(ends, len(text))
         if typed > MOST_TYPED or not whole[ends[typed] :]:  # the last token may have been cut
             return None
-        answer.lead = whole[len(text) : ends[typed]]  # of a token that is typed in part
+        lead = whole[len(text) : ends[typed]]  # of a token that is typed in part
+        stops = (*gap.stop_strings, gap.infill.suffix_start if gap.infill else "")
+        if any(stop.startswith(lead[at:]) for stop in stops for at in range(len(lead))):
+            return None  # the tokens after it have only the end of a stop string
+        answer.lead = lead
         return FilledGap(self.gap, self.before, answer, tokens[:typed], whole[ends[typed] :])
 
 

@@ -211,7 +211,9 @@ def test_typed_text_of_a_suggestion_begins_its_answer_in_the_decoded_tokens() ->
     assert suggesting(last, "x = s") == ("x = ", "s", "elf", ".width\n")  # replaced: no answer
     assert suggesting(last, "x = self.w", "\n", "y") == ("x = ", "s.", "idth", "\n")
     assert suggesting(last, "x = self.wi", "\n") == ("x = ", "s.", "dth", "\ny")
-    for other in ({"infill": Infill("a")}, {"max_tokens": 9}, {"logprobs": 0}, {"logprobs": 0}):
+    cut: Any = {"stop_strings": ("lf.x",)}, {"infill": Infill("f.x = 10, 20")}
+    assert all(suggesting(last, "x = ", "self", ".width", **stops)[0] == "x = " for stops in cut)
+    for other in (*cut, {"infill": Infill("a")}, {"max_tokens": 9}, *[{"logprobs": 0}] * 2):
         assert suggesting(last, "x = s", "elf", ".w", **other) == ("x = s", "", "", "")
     assert suggesting(last, "y", *"z" * 99) == ("y", "", "", "")
     assert [len(suggesting(last, "y" + "z" * count)[1]) for count in (64, 65)] == [64, 0]
