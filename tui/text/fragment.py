@@ -91,10 +91,10 @@ def with_ghosts(fragment: Fragment, ghosts: Ghosts, everything: bool = False) ->
 def breaks(text: str, width: int) -> list[int]:
     """Return where the second line of a text begins, and each after it."""
     starts, begin = list[int](), 0
-    for paragraph in text.split("\n"):
-        starts += [begin] * (begin > 0) + [begin + at for at in divide_line(paragraph, width)]
-        begin += len(paragraph) + 1
-    return starts
+    for line in text.split("\n"):
+        starts += [begin, *(begin + offset for offset in divide_line(line, width))]
+        begin += len(line) + 1
+    return starts[1:]
 
 
 def _line(content: Content, is_last: bool, width: int) -> Content:

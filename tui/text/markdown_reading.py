@@ -11,9 +11,9 @@ from markdown_it.rules_block import table
 from markdown_it.rules_inline import StateInline, emphasis, strikethrough
 from markdown_it.token import Token
 
-PORTION = 600
-"""Characters of code after which the next paragraph begins a new portion: only the last portion is
-highlighted again in each round, however long the block of code is.
+PORTION, LONGEST_PORTION = 600, 1_800
+"""Characters of code after which the next paragraph, or else the next line, begins a new portion:
+only the last portion is highlighted again in each round, however long the block of code is.
 """
 PIPE = "\ufdd0"
 """Replaces a pipe in code, so that it ends no cell of a table; `safe` leaves it in no text."""
@@ -40,7 +40,11 @@ class Block:
     is_item: bool = False
     """Whether it is an item of a list."""
     is_table: bool = False
-    """Whether it is a table: its second line, not its first one, ends the paragraph before it."""
+
+    @property
+    def head(self) -> int:
+        """The line that ends the block before it; the second one of a table, which has a rule."""
+        return self.first + 1 if self.is_table else self.first
 
 
 def read(text: str) -> list[Block]:
@@ -89,8 +93,10 @@ def _blocks(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     begin = 0
     for end, token in enumerate(tokens, 1):
         if token.level == 0 and token.type in _LISTS:
-            begin = end
-        elif token.nesting <= 0 and token.level == (tokens[begin].type == "list_item_open"):
+            begin = end  # the list itself is not shown, only its items
+            continue
+        level = 1 if tokens[begin].type == "list_item_open" else 0
+        if token.level == level and token.nesting <= 0:  # it closes what the first one opened
             yield tokens[begin:end]
             begin = end
 
@@ -101,31 +107,33 @@ def _divide(block: Block, lines: Sequence[str]) -> Iterator[Block]:
     if token.type != "fence":
         yield block
         return
-    opening, line = "", block.first
-    for portion in (code_portions := _portions(token.content)):
-        before = line if not opening else line - 1  # where the line that opens it would be
-        after = before + 1 + portion.count("\n") if portion is not code_portions[-1] else block.last
-        yield Block([replace(token, content=portion, map=[before, after])], line, after, opening)
-        opening, line = lines[block.first].replace(PIPE, "|") + "\n", after
+    *complete, rest = _portions(token.content)
+    opening, first, fence = "", block.first, block.first  # where the line that opens it would be
+    for portion in complete:
+        last = fence + 1 + portion.count("\n")
+        yield Block([replace(token, content=portion, map=[fence, last])], first, last, opening)
+        opening, first, fence = lines[block.first].replace(PIPE, "|") + "\n", last, last - 1
+    yield Block([replace(token, content=rest, map=[fence, block.last])], first, block.last, opening)
 
 
 def _portions(code: str) -> list[str]:
     """Divide code at paragraphs; code that is appended changes only the last portion."""
-    parts, begin, at, after_blank = list[str](), 0, 0, False
+    portions, portion, after_blank = list[str](), "", False
     for line in code.splitlines(keepends=True):
-        size, is_blank = at - begin, not line.strip()
-        begins = after_blank and size >= PORTION and _is_closed(code[begin:at])
-        if not is_blank and (begins or size >= 3 * PORTION):
-            parts.append(code[begin:at])
-            begin = at
-        at, after_blank = at + len(line), is_blank
-    return [*parts, code[begin:]]
+        is_blank = not line.strip()
+        begins_paragraph = after_blank and len(portion) >= PORTION and _is_closed(portion)
+        if not is_blank and (begins_paragraph or len(portion) >= LONGEST_PORTION):
+            portions.append(portion)
+            portion = ""
+        portion += line
+        after_blank = is_blank
+    return [*portions, portion]
 
 
 def _is_closed(code: str) -> bool:
     """Return whether code ends outside of strings and comments of several lines."""
-    pairs = code.count("/*") == code.count("*/")
-    return pairs and not code.count('"""') % 2 and not code.count("'''") % 2
+    has_pairs = all(code.count(quotes) % 2 == 0 for quotes in ('"""', "'''"))
+    return has_pairs and code.count("/*") == code.count("*/")
 
 
 def _is_shown(block: Sequence[Token], source: Sequence[str]) -> bool:

@@ -78,9 +78,10 @@ class TextLayout:
         if self._opening:
             blocks[0] = replace(blocks[0], opening=self._opening)
         # Until its first line is complete, a block may turn out to be a part of the one before.
-        complete = source.count("\n")
-        started = [i for i, block in enumerate(blocks) if block.first + block.is_table < complete]
-        last = started[-1] if started else 0
+        # So the blocks that follow the last one that has begun surely are laid out again.
+        line_breaks = source.count("\n")
+        begun = [number for number, block in enumerate(blocks) if block.head < line_breaks]
+        last = begun[-1] if begun else 0
         for number, block in enumerate(blocks):
             if number <= last or formatter.size(block) > MAX_BLOCK:
                 self.stable, self._opening = len(self.lines), block.opening
@@ -121,14 +122,15 @@ class TextLayout:
     def _make_stable(self, line: Fragment) -> None:
         """Make the lines of the text's last line stable, except two: a word may still grow."""
         text, positions = line.content.plain, line.positions
-        offsets = [0, *breaks(text, self.width)]
-        last = max(0, len(offsets) - 2)
-        word_starts = (i for i in range(last, 0, -1) if _starts_word(text, offsets[i]))
-        count = next(word_starts, last if len(text) > MAX_WORD else 0)
-        index = offsets[count]
-        if count and positions[index] > positions[index - 1] >= 0:
-            self.stable, self._start = self.stable + count, positions[index]
-            self._column += sum(position >= 0 for position in positions[:index])
+        starts = [0, *breaks(text, self.width)]
+        limit = max(0, len(starts) - 2)
+        before_words = (n for n in range(limit, 0, -1) if _starts_word(text, starts[n]))
+        count = next(before_words, limit if len(text) > MAX_WORD else 0)
+        end = starts[count]
+        if count and positions[end] > positions[end - 1] >= 0:  # not within a rejected draft
+            self.stable += count
+            self._start = positions[end]
+            self._column += sum(position >= 0 for position in positions[:end])
             while self._ghosts and self._ghosts[0][0] <= self._start:
                 self._ghosts.popleft()
 

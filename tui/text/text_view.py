@@ -85,8 +85,10 @@ class TextView(Widget):
     @property
     def kinds(self) -> set[Kind]:
         """The kinds of tokens that are shown in a style of their own."""
-        shown = {GHOST} if self.ghosts and any(step.rejected for step in self._steps) else set()
-        return shown | self._layout.kinds if self.colours and self._layout else shown
+        kinds = set(self._layout.kinds) if self.colours and self._layout else set()
+        if self.ghosts and any(step.rejected for step in self._steps):
+            kinds.add(GHOST)
+        return kinds
 
     def add(self, step: Step) -> None:
         """Append a round; it is painted soon."""
@@ -130,8 +132,8 @@ class TextView(Widget):
 
     def position_at(self, y: int) -> int:
         """Return the first position of the text that a line shows, or one after it."""
-        shown = (at for line in self.lines[y:] for at in line.positions if at >= 0)
-        return next(shown, 0)
+        positions = (position for line in self.lines[y:] for position in line.positions)
+        return next((position for position in positions if position >= 0), 0)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines; those of another width are laid out again."""
@@ -173,12 +175,14 @@ class TextView(Widget):
             if (span := selection.get_span(y)) is not None:
                 start, end = span
                 selected += line.positions[start : end if end >= 0 else None]
-        positions = sorted(position for position in selected if position >= 0)
+        positions = [position for position in selected if position >= 0]
         if not positions:
             return None
-        shown = [at for line in self.lines for at in line.positions if at >= 0]
-        begin = positions[0] if positions[0] > min(shown) else 0  # all of it has its marks, too
-        end = positions[-1] + 1 if positions[-1] < max(shown) else len(self.text)
+        # What stands before the first and after the last visible character belongs to them.
+        visible = [at for line in self.lines for at in line.positions if at >= 0]
+        begin, last = min(positions), max(positions)
+        begin = begin if begin > min(visible) else 0
+        end = last + 1 if last < max(visible) else len(self.text)
         return self.text[begin:end], "\n"
 
     def _lay_out_again(self) -> None:
