@@ -1,5 +1,6 @@
 """The lines of a file: text, code, Markdown, tables, HTML, PDF, docx, notebooks and mail."""
 
+import csv
 import io
 import json
 import os
@@ -22,6 +23,8 @@ from assistant.streamed_text import PACKED
 from models.errors import UsageError
 
 TEXT_MB, DOCUMENT_MB, UNPACKED_MB = 8, 64, 32  # the largest text, document, and content of a docx
+MAX_ROW = 50  # lines of a row of a CSV
+csv.field_size_limit(TEXT_MB * 1_000_000)  # characters
 SCANNED = "(This page is a picture; its text cannot be read.)"
 _NOISE = re.compile("data:[^, ]{0,99};base64,[A-Za-z0-9+/=]+|\x1b\\[[\\d;?]*[A-Za-z]")  # no words
 _TAG = re.compile(r"(?is)<(script|style|svg)\b.*?</\1\s*>|<!--.*?-->|<(?:h([1-6])|/?[a-z!])[^>]*>")
@@ -87,10 +90,13 @@ def plain(text: str) -> str:
 def passages(path: str, lines: Sequence[TextLine]) -> tuple[Iterator[Passage], str]:
     """Return the passages of a file with these lines, and its language."""
     kind, language = Path(path).suffix.lower(), "\n".join(line.text for line in lines[:1_000])
-    top = header(lines) if kind in TABLES else ""
-    if top and max(len(line.text) for line in lines) + len(top) > MAX_LENGTH:
-        lines, top = [*_by_cells(lines, top)], ""
-    return split(lines, kind in HEADED, names(path, lines), top), words.language(language)
+    titles, top = names(path, lines), ""
+    if kind in TABLES:
+        rows = [*_rows(lines)]
+        top = header(rows)
+        lines = [*_fitting(rows, top)]
+        top = top if len(top) <= MAX_LENGTH // 2 else ""  # all rows are divided into cells
+    return split(lines, kind in HEADED, titles, top), words.language(language)
 
 
 def names(path: str, lines: Sequence[TextLine]) -> tuple[str, ...]:
@@ -106,21 +112,44 @@ def names(path: str, lines: Sequence[TextLine]) -> tuple[str, ...]:
 def header(lines: Sequence[TextLine]) -> str:
     """Return the header of a CSV: the first line with half as many separators as are usual."""
     texts = [line.text for line in lines[:1_000]]
-    mark = max("\t;,|", key=lambda separator: sum(separator in text for text in texts))
+    mark = _mark(texts)
     usual = sorted(text.count(mark) for text in texts)[len(texts) // 2]
     return next((text for text in texts if text.strip() and 2 * text.count(mark) >= usual), "")
 
 
-def _by_cells(lines: Sequence[TextLine], header: str) -> Iterator[TextLine]:
-    """Yield each cell, with its column, of a table whose rows are too wide for a passage."""
-    mark, first = max("\t;,|", key=header.count), [line.text for line in lines].index(header) + 1
-    cells = re.compile(rf'("(?:[^"]|"")*+"(?=[{mark}]|$)|[^{mark}]*)(?:[{mark}]|$)')
-    yield from lines[:first]
-    for number, row in lines[first:]:
-        yield TextLine(number, "")
-        for name, cell in zip_longest(*map(cells.findall, (header, row)), fillvalue=""):
-            for at in range(0, len(cell), MAX_LENGTH // 2):
-                yield TextLine(number, f"{name}: {cell[at : at + MAX_LENGTH // 2]}")
+def _mark(texts: Sequence[str]) -> str:
+    """Return what separates the cells of a table."""
+    return max("\t;,|", key=lambda mark: sum(mark in text for text in texts[:1_000]))
+
+
+def _rows(lines: Sequence[TextLine]) -> Iterator[TextLine]:
+    """Yield the rows of a CSV as lines: a line break within quotes becomes a space."""
+    texts = [line.text for line in lines]
+    reader, start = csv.reader((f"{text}\n" for text in texts), delimiter=_mark(texts)), 0
+    for _ in reader:
+        row = lines[start : reader.line_num]
+        if len(row) > MAX_ROW:  # a quote that begins no quotation
+            yield from row
+        else:
+            yield TextLine(row[0].number, " ".join(line.text for line in row))
+        start = reader.line_num
+
+
+def _fitting(rows: Sequence[TextLine], header: str) -> Iterator[TextLine]:
+    """Yield rows; one too wide for a passage with the header cell by cell, with their columns."""
+    mark, is_below = _mark([header]), False
+    widest = MAX_LENGTH - len(header) if len(header) <= MAX_LENGTH // 2 else 0
+    for number, row in rows:
+        if not is_below or len(row) <= widest:
+            yield TextLine(number, row)
+        else:
+            yield TextLine(number, "")
+            columns, cells = csv.reader([header, row], delimiter=mark)
+            for name, cell in zip_longest(columns, cells, fillvalue=""):
+                for at in range(0, len(cell), MAX_LENGTH // 2):
+                    yield TextLine(number, f"{name}: {cell[at : at + MAX_LENGTH // 2]}")
+            yield TextLine(number, "")
+        is_below = is_below or row == header
 
 
 def _text(data: bytes) -> Iterator[TextLine]:

@@ -13,8 +13,8 @@ from assistant.passages.splitting import Passage
 from assistant.passages.walking import FoundFile
 from models.files.disk import check_ours
 
-VERSION = 5
-"""Of the tables, and of how words are indexed; an index of another version is made again."""
+VERSION = 6
+"""Of the tables, and of how files are read; an index of another version is made again."""
 _TABLES = Path(__file__).with_name("index.sql").read_text("utf-8")
 
 

@@ -88,12 +88,24 @@ def test_the_header_of_a_table_is_its_first_line_with_columns(text, expected):
     assert file_lines.header(file_lines.lines(text.encode(), ".csv")) == expected
 
 
-def test_each_part_of_a_row_that_is_too_wide_has_the_name_of_its_column():
-    table = f'Bank\n\nid,notes,in\n1,"{"a,b" * 600}"\n2,5",3"'
+def rows_of(table):
     parts, _ = file_lines.passages("a.csv", file_lines.lines(table.encode(), ".csv"))
-    rows = [row[:8] for part in parts for row in part.text.split("\n") if row]
-    wide = ['notes: "', "notes: b", "notes: b"]
-    assert rows == ["Bank", "id,notes", "id: 1", *wide, "id: 2", "notes: 5", 'in: 3"']
+    return [row for part in parts for row in part.text.split("\n") if row]
+
+
+def test_each_part_of_a_row_that_is_too_wide_has_the_name_of_its_column():
+    rows = rows_of(f'Bank\n\nid,"the\nnotes",in\n1,"{"a,b" * 600}",7\n2,5",3"')
+    assert [row[:8] for row in rows] == [
+        "Bank", 'id,"the ', "id: 1", *["the note"] * 3, "in: 7", '2,5",3"'
+    ]  # fmt: skip
+    names = ",".join(f"column{number:03}" for number in range(120))
+    assert [row[:14] for row in rows_of(f"{names}\n1,2")][-2:] == ["column000: 1", "column001: 2"]
+
+
+def test_a_line_break_in_a_cell_ends_no_row_and_a_quote_that_is_never_closed_joins_none():
+    assert rows_of('a,b\n1,"x\ny"\n2,z') == ["a,b", '1,"x y"', "2,z"]
+    lines = ["a,b", '1,"x', *(f"{number},y" for number in range(90))]
+    assert rows_of("\n".join(lines)) == lines
 
 
 @pytest.mark.parametrize(
