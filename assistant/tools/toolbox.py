@@ -122,7 +122,11 @@ class ToolSet:
         One that fails has none, and `reports` says why. A `UsageError` says why one that was named
         is not there.
         """
-        lists = await asyncio.gather(*(server.list_tools() for server in self.servers.values()))
+        servers = self.servers
+        lists = await asyncio.gather(*(server.list_tools() for server in servers.values()))
+        if servers is not self.servers:  # other settings have come meanwhile
+            await self.refresh()
+            return
         tools = [tool for listed in lists for tool in listed]
         names = {name for tool in tools for name in (tool.server, tool.tool.name)}
         for name in self._names:

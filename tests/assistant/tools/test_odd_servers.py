@@ -223,6 +223,18 @@ async def test_closing_while_a_server_starts_ends_it():
     assert report(tools).state == "off"
 
 
+@pytest.mark.parametrize("is_replaced", [False, True])
+async def test_a_server_that_is_stopped_while_it_lists_its_tools_stays_off(is_replaced):
+    tools = ToolSet(ToolSettings(servers=(odd("Unlisting", "hangs"),)))
+    await tools.refresh()
+    listing = asyncio.create_task(tools.refresh())
+    await asyncio.sleep(0.01)
+    await (tools.use(ToolSettings(), offline=False) if is_replaced else tools.close())
+    await listing
+    assert tools.offered == {}
+    assert not any("Unlisting" in child.cmdline() for child in psutil.Process().children())
+
+
 @pytest.mark.parametrize("how", ["", " ends"])
 async def test_a_process_of_a_server_ends_with_it_in_any_session(how, tmp_path, monkeypatch):
     monkeypatch.setattr("assistant.tools.session.END_S", 0.1)
