@@ -89,3 +89,8 @@ def test_the_fences_that_models_write_around_a_file_are_no_part_of_it(text, arou
     rewrite = Rewrite(file, Part(0, len(file.lines)), "x")
     new = text.replace("tool", "TOOL")
     assert "\n".join(rewrite.new(around.format(new))) == new
+
+
+def test_an_answer_that_only_opens_a_fence_is_empty():
+    rewrite = Rewrite(text_file.parse(Path("a.md"), b"a"), Part(0, 1), "x")
+    assert rewrite.gap("```md", Stop.STOP_STRING) == "it is empty"
