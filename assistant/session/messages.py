@@ -7,7 +7,7 @@ from datetime import date
 from itertools import takewhile
 
 from assistant.request import Message, ToolCall
-from assistant.store.values import CANCELLED, REFUSED, Attachment, StoredMessage
+from assistant.store.values import CANCELLED, INTERRUPTED, REFUSED, Attachment, StoredMessage
 from assistant.tools.values import ToolResult
 
 NO_MORE = "No more calls will be run. Answer the question in words, with what is known."
@@ -28,12 +28,11 @@ NOT_RUN = "This call was not run: the user went on without it."
 _UNRETURNED = {
     REFUSED: "The user did not allow this call.",
     CANCELLED: "The user stopped this call before it returned.",
-    "interrupted": "The program ended before this call returned.",
+    INTERRUPTED: "The program ended before this call returned.",
 }
 WAS_REFUSED = ToolResult("", "stopped", REFUSED)
 WAS_REFUSED_BEFORE = ToolResult("The user has just refused this call.", "stopped", REFUSED)
 WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
-_UNCHANGED = "{} is unchanged, see above."
 BYTES_PER_TOKEN = 4
 """The usual size of a token in UTF-8."""
 _PIECES = re.compile(r"[A-Z]?[a-z]{1,4}|[^\sa-z]|\n")  # what may be a token
@@ -188,7 +187,7 @@ def join_message(
     """
     files = [attachment for attachment in attachments if not attachment.is_folder]
     citing = CITING if any(file.number for file in files) else ""
-    texts = (_UNCHANGED.format(f.title) if f in repeated else _fence(f) for f in files)
+    texts = (f"{f.title} is unchanged, see above." if f in repeated else _fence(f) for f in files)
     return "\n\n".join(part for part in (*texts, citing, text) if part.strip())
 
 
