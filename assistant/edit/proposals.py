@@ -55,15 +55,6 @@ class ProposedFile(NamedTuple):
         return f"{self.name} is outside this folder or in .git, so no answer writes it."
 
 
-class _Block(NamedTuple):
-    """A block of an answer. Its end is uncertain where it may have blocks within it."""
-
-    opening: str  # beside the marks that open it
-    texts: Sequence[list[str]]  # its lines up to each end that it may have
-    above: Sequence[str]  # the lines between it and the block before it
-    is_patch: bool
-
-
 def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[ProposedFile]:
     """Return the files that an answer on a path holds.
 
@@ -131,9 +122,13 @@ def _named_blocks(
             budget -= len(ends)
             opening = lines[start].lstrip("`~ ")
             texts = [dedent("\n".join(lines[start:end])).split("\n")[1:] for end in ends]
+            label = _label(lines[below:start], opening, texts[0], versions)
             is_patch = opening.endswith(PATCHES) or any(map(HUNK.match, texts[0][:6]))
-            block = _Block(opening, texts, lines[below:start], is_patch)
-            name, index = _best(block, limits, versions)
+            if is_patch and not label.endswith(PATCHES):  # it is a part of that file
+                label = ""
+            tried = [name for name in versions if name.endswith(PATCHES) or not is_patch]
+            fits = {name: texts[: limits[name]] for name in tried}
+            name, index = _best(label, fits, versions)
             is_open = name not in versions and len(ends) > 1 and name.endswith((".md", ".mdx"))
             if name:
                 yield name, texts[index], "its end may open a block within it" if is_open else ""
@@ -142,58 +137,52 @@ def _named_blocks(
 
 
 def _best(
-    block: _Block, limits: Mapping[str, int], versions: Mapping[str, Sequence[str]]
+    label: str, fits: Mapping[str, Sequence[Sequence[str]]], versions: Mapping[str, Sequence[str]]
 ) -> tuple[str, int]:
     """Return the name of the file that a block is, or "", and the index of the best of its texts.
 
-    `limits` has how many texts are tried for each attached file. What an answer calls a block
-    counts more than what it is like, unless it is a part of that file.
+    `fits` has the texts that are tried for each attached file that it may be. What an answer calls
+    a block counts more than what it is like.
     """
-    label = _label(block, versions)
     known = [name for name in versions if f"/{name}".endswith(f"/{label}") and any(versions[name])]
     known = [label] if label in known else known
     if label and not known:
         return label, 0
     candidates = [
-        (_likeness(old, text, is_named=name in known), name, index)
-        for name, old in versions.items()
-        if name.endswith(PATCHES) or not block.is_patch
-        for index, text in enumerate(block.texts[: limits[name]])
+        (_likeness(versions[name], text, is_named=name in known), name, index)
+        for name, texts in fits.items()
+        for index, text in enumerate(texts)
     ]
     # Of texts that are equally like a file, the shortest.
     best = max(candidates, key=lambda candidate: (candidate[0], -candidate[2]), default=None)
     return best[1:] if best and best[0] else ("", 0)
 
 
-def _label(block: _Block, attached: Iterable[str]) -> str:
-    """Return what an answer calls a block, or "".
+def _label(
+    above: Sequence[str], opening: str, block: Sequence[str], attached: Iterable[str]
+) -> str:
+    """Return what an answer calls a block: beside its marks, in its first line, or above it.
 
-    The first text with a name counts: that beside the marks, the first line, the line above, a
-    title above that. It is no name of the block if it is one of several, of a file that the block
-    only uses, or of one that it is a patch for.
+    The first of these texts that has a name decides. One of several names, or that of a file that
+    the block only uses, is none of the block.
     """
-    comment = COMMENT.fullmatch("".join(block.texts[0][:1]))
-    near, other, *_ = [*filter(str.strip, reversed(block.above)), "", ""]
+    comment = COMMENT.fullmatch("".join(block[:1]))
+    near, other, *_ = [*filter(str.strip, reversed(above)), "", ""]
     title = other if TITLE.match(other) and not TITLE.match(near) else ""
     # An attached file may be named by the end of its path, in which blanks are written as `_` here.
     ends = {name.split("/", i)[-1] for name in attached for i in range(name.count("/") + 1)}
     spaced = {end.replace(" ", "_"): end for end in sorted(ends, key=len, reverse=True)}
-    for text in (block.opening, comment[1] if comment else "", near, title):
+    for text in (opening, comment[1] if comment else "", near, title):
         for word, end in spaced.items():
             text = text.replace(end, word)
         named = {(match["used"], match["name"].removeprefix("./")) for match in NAME.finditer(text)}
         if named:
             (used, name), *others = named
-            is_used = used or (SHELL.match(block.opening) and not _is_script(name, block.texts[0]))
-            is_patched = block.is_patch and not name.endswith(PATCHES)
-            return "" if others or is_used or is_patched else spaced.get(name, name)
+            is_own = "".join(block).startswith("#!") or Path(name).name not in "\n".join(block)
+            is_script = is_own and Path(name).suffix in SCRIPTS
+            is_used = used or (SHELL.match(opening) and not is_script)
+            return "" if others or is_used else spaced.get(name, name)
     return ""
-
-
-def _is_script(name: str, lines: Sequence[str]) -> bool:
-    """Return whether commands may be the file of that name, and not only use it."""
-    is_own = "".join(lines).startswith("#!") or Path(name).name not in "\n".join(lines)
-    return Path(name).suffix in SCRIPTS and is_own
 
 
 def _ends(lines: Sequence[str], start: int) -> Iterator[int]:

@@ -114,9 +114,8 @@ class Rewrite:
         written = self._fit(answer)
         if not any(written) and self.old.strip():
             return "it is empty"
-        return repeated_words(self.file.lines, self.part, written) or left_out(
-            self.file.lines, self.new(answer)
-        )
+        repeated = repeated_words(self.file.lines, self.part, written)
+        return repeated or left_out(self.file.lines, self.new(answer))
 
     def _fit(self, answer: str) -> list[str]:
         new = without_surroundings(self.file.lines, self.part, self.answer_lines(answer))

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
-from assistant.events import Warned
+from assistant.events import ModelInfo, Warned
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import before_question
 from assistant.session.events import Changed, Emit, Preparing
@@ -21,7 +21,6 @@ from models.errors import StorageError
 from models.files.places import cache_dir, expand_user
 
 if TYPE_CHECKING:  # most conversations are about no folder
-    from assistant.events import ModelInfo
     from assistant.passages.folder_index import FolderIndex
     from assistant.passages.splitting import Passage
     from assistant.settings.settings import Settings
@@ -93,7 +92,7 @@ class FolderRetriever:
                 self._news[name] = news
 
     async def look_up(
-        self, branch: ActiveBranch, model: "ModelInfo | None", wanted: Callable[[], bool]
+        self, branch: ActiveBranch, model: ModelInfo | None, wanted: Callable[[], bool]
     ) -> None:
         """Find passages for the question at the end of a branch, attach them, and show that.
 
@@ -119,7 +118,7 @@ class FolderRetriever:
             self._emit(Changed(branch.update(replace(question, attachments=attachments))))
 
     async def find(
-        self, question: StoredMessage, path: Sequence[StoredMessage], model: "ModelInfo"
+        self, question: StoredMessage, path: Sequence[StoredMessage], model: ModelInfo
     ) -> tuple[tuple[Attachment, ...], Mapping[str, str]]:
         """Return the attachments of a question which follows a path, and its passages, best last.
 
@@ -133,7 +132,7 @@ class FolderRetriever:
         return await asyncio.to_thread(self._find, question, path, model)
 
     def _find(
-        self, question: StoredMessage, path: Sequence[StoredMessage], model: "ModelInfo"
+        self, question: StoredMessage, path: Sequence[StoredMessage], model: ModelInfo
     ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
         from assistant.engine.profile import profile_of
         from assistant.passages.folder_index import find_in_text

@@ -125,11 +125,11 @@ class Server:
             if monotonic() < self._not_before:
                 return None
             self._started, self._stopping = asyncio.Event(), asyncio.Event()
-            self._task = asyncio.create_task(self._run(self._started, self._stopping))
+            self._task = asyncio.create_task(self._run())
         await self._started.wait()
         return self._session
 
-    async def _run(self, started: asyncio.Event, stopping: asyncio.Event) -> None:
+    async def _run(self) -> None:
         self._reason = ""
         try:
             with TemporaryFile() as errors:
@@ -140,8 +140,8 @@ class Server:
                         module = await asyncio.to_thread(import_module, "assistant.tools.session")
                         connecting = module.connect(self.settings, errors)
                         self._session = await stack.enter_async_context(connecting)
-                    started.set()
-                    await stopping.wait()
+                    self._started.set()
+                    await self._stopping.wait()
         except TimeoutError:
             self._reason = f"It did not start within {START_S:g} seconds."
         except ImportError as error:  # it is missing, or too old
@@ -155,9 +155,9 @@ class Server:
             self._reason = f"It cannot be used ({error!r})."
         finally:
             self._session = None
-            if self._reason and not started.is_set():  # it may fail again
+            if self._reason and not self._started.is_set():  # it may fail again
                 self._not_before = monotonic() + RETRY_S
-            started.set()
+            self._started.set()
 
     def _read_errors(self, errors: BinaryIO) -> None:
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
