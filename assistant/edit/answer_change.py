@@ -41,8 +41,7 @@ def answer_changes(
     """Return the changes that an answer on a path proposes, and why others cannot be made."""
     before = takewhile(lambda other: other.id != answer.id, path)
     questions = [other.content for other in before if other.role == "user"]
-    changes = list[AnswerChange]()
-    reasons = list[str]()
+    changes, reasons = list[AnswerChange](), list[str]()
     for proposal in proposals(answer, path):
         try:
             changes.append(_change(proposal, questions[-1] if questions else ""))

@@ -16,8 +16,7 @@ from assistant.edit.part import OPENS, Part
 STEPS = (4, 2, 8, 3)  # usual widths of an indentation; the first one is also the width of a tab
 BLANKS = " \t"
 CLOSER = re.compile(r"[)}\];,`]+|end")
-LABEL = re.compile(r"\s*(?:case|default|when)\b")
-"""The start of a line that may follow a head without deeper indentation."""
+LABEL = re.compile(r"\s*(?:case|default|when)\b")  # may follow a head, no deeper than it
 COPIED = 3  # the most lines of the rest of the file that a new part may have without repeating it
 
 

@@ -13,8 +13,7 @@ WISHES = Path(__file__).with_name("wishes.txt").read_text("utf-8").split("\n\n")
 REMOVES, RESHAPES, SHORTENS, RENAMES, ADDS, RECORDS, TEXT_ONLY = (
     re.compile(words, re.VERBOSE) for words in WISHES
 )
-CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")
-"""The beginning of a line that is neither a comment nor only brackets."""
+CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")  # begins neither a comment nor only brackets
 NEEDS_IMPORT = {  # what means nothing without an import, where others may stand in other files
     ".java": "List ArrayList Map HashMap Set HashSet Arrays Collections Optional Objects "
     "Collectors Stream Scanner Random Deque ArrayDeque IOException Path Files Instant Duration",
@@ -36,10 +35,9 @@ def review(
     the end of the part that was rewritten, if it is not the file's.
     """
     suffix = suffix.lower()
-    left_out = list[str]()
-    for first, last in lines_left_out(suffix, old, new, request, end, fewest):
-        numbers = f"lines {first} to {last}" if last > first else f"line {last}"
-        left_out.append(f"It leaves out {numbers}.")
+    runs = lines_left_out(suffix, old, new, request, end, fewest)
+    numbers = (f"lines {a} to {b}" if b > a else f"line {b}" for a, b in runs)
+    left_out = [f"It leaves out {lines}." for lines in numbers]
     if suffix in PROSE:
         return tuple(left_out)
     before, after = outline(suffix, old), outline(suffix, new)

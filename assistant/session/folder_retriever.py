@@ -25,16 +25,11 @@ if TYPE_CHECKING:  # most conversations are about no folder
     from assistant.passages.splitting import Passage
     from assistant.settings.settings import Settings
 
-FRESH_S = 30.0
-"""Seconds for which an index is not brought up to date again, unless files have changed."""
-POLL_S = 0.05
-"""Seconds between two checks whether the folders of a question have been read."""
-UNMEASURED_S = 0.01
-"""Seconds of prefill that are assumed for a token before any were measured."""
-PASSAGE = 350
-"""Tokens of a usual passage."""
-MIN_PASSAGES, MAX_PASSAGES = 2, 40
-"""Passages before a question: one alone is the wrong one too often."""
+FRESH_S = 30.0  # for which an index is not brought up to date again, unless files have changed
+POLL_S = 0.05  # between two checks whether the folders of a question have been read
+UNMEASURED_S = 0.01  # of prefill that are assumed for a token before any were measured
+PASSAGE = 350  # tokens of a usual passage
+MIN_PASSAGES, MAX_PASSAGES = 2, 40  # before a question: one alone is the wrong one too often
 
 
 class FolderRetriever:
@@ -99,12 +94,12 @@ class FolderRetriever:
         The question waits for folders that are being read. Nothing is done if it has passages
         already, or is not `wanted` any more.
         """
-        latest, before = branch.leaf, branch.records[:-1]
+        latest = branch.leaf
         if model is None or latest is None or latest.role != "user":
             return
         if any(attachment.number for attachment in latest.attachments):
             return
-        names = self.names(latest.attachments)
+        before, names = branch.records[:-1], self.names(latest.attachments)
         while wanted() and inf in map(self._read.get, names):
             self._emit(self._progress)
             await asyncio.sleep(POLL_S)
@@ -169,13 +164,11 @@ class FolderRetriever:
         return (*files, *passages), instead
 
     def _notes(
-        self,
-        attachments: Sequence[Attachment],
-        searched: Sequence[Attachment],
-        instead: Mapping[str, str],
+        self, before: Sequence[Attachment], after: Sequence[Attachment], instead: Mapping[str, str]
     ) -> list[str]:
-        """Return what the user has to know about a search before the answer."""
-        names, notes, nothing = self.names(attachments), [], "Nothing"
+        """Return what the user has to know about a search, by a question's attachments."""
+        names, notes = self.names(before), list[str]()
+        nothing = "Nothing"
         for name in names:
             if not os.path.isdir(expand_user(name).absolute()):
                 notes.append(f"{name} is missing, or is not a folder.")
@@ -186,11 +179,11 @@ class FolderRetriever:
             f"“{absent}” is nowhere there; “{other}” was looked for."
             for absent, other in instead.items()
         ]
-        names += tuple(file.whole.name for file in searched if file.is_folder and file.text)
-        whole = [file.name for file in searched if file not in attachments and not file.number]
+        names += tuple(file.whole.name for file in after if file.is_folder and file.text)
+        whole = [file.name for file in after if file not in before and not file.number]
         if whole:
             notes.append(f"No passage of {' or '.join(whole)} fits the question, so all is needed.")
-        if names and not any(attachment.number for attachment in searched):
+        if names and not any(attachment.number for attachment in after):
             notes.append(f"{nothing} in {' or '.join(names)} is about this; answered without it.")
         return notes
 

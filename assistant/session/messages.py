@@ -33,11 +33,9 @@ _UNRETURNED = {
 WAS_REFUSED = ToolResult("", "stopped", REFUSED)
 WAS_REFUSED_BEFORE = ToolResult("The user has just refused this call.", "stopped", REFUSED)
 WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
-BYTES_PER_TOKEN = 4
-"""The usual size of a token in UTF-8."""
+BYTES_PER_TOKEN = 4  # as is usual in UTF-8
 _PIECES = re.compile(r"[A-Z]?[a-z]{1,4}|[^\sa-z]|\n")  # what may be a token
-ECHO = "<tools>"
-"""The beginning of an answer that only repeats the description of the tools."""
+ECHO = "<tools>"  # begins an answer that only repeats the description of the tools
 
 
 def open_calls(path: Sequence[StoredMessage]) -> tuple[ToolCall, ...]:

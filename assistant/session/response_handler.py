@@ -9,8 +9,7 @@ from assistant.session.citing import question_passages, sources
 from assistant.session.events import Added, AnswerEnded, Changed, Emit, InputRestored
 from assistant.store.values import Attachment, State, StoredMessage
 
-WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
-"""Ends after which an answer is whole."""
+WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)  # ends after which an answer is whole
 
 
 class PartialAnswer:
@@ -28,11 +27,7 @@ class PartialAnswer:
     @property
     def trace(self) -> Trace:
         """How it was decoded so far."""
-        return (*self._before, *self._steps)
-
-    @property
-    def _steps(self) -> list[Step]:
-        return [Step(event.tokens, event.rejected) for event in self.rounds]
+        return (*self._before, *(Step(event.tokens, event.rejected) for event in self.rounds))
 
     def finished(self, event: Finished) -> StoredMessage:
         """Return the whole answer, with the figures of its earlier parts as well."""
@@ -54,7 +49,7 @@ class PartialAnswer:
 
     def abandoned(self, state: State) -> StoredMessage:
         """Return the answer as far as it came; it did not finish."""
-        steps = self._steps
+        steps = self.trace[len(self._before) :]
         if not steps and state != "streaming":
             return self.record  # continuing it added nothing
         return replace(

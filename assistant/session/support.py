@@ -13,8 +13,7 @@ from assistant.session.citing import CITED, CODE, cited_numbers, question_passag
 from assistant.session.messages import passages_of
 from assistant.store.values import StoredMessage
 
-MOST_MISSING = 8
-"""Numbers and names that a warning lists at most."""
+MOST_MISSING = 8  # numbers and names that a warning lists
 _NUMBER = re.compile(
     r"(?<![\w.,/-])[-+]?(\d+(?:[.,:/-]\d+)*)"
     r"(?: ?(?:%|€|\$|[kKMGT]?(?:i?B|Hz|W|V)|ms|s|min|h|days?|kg|km|cm|mm|m)(?!\w))?(?![\w-])"

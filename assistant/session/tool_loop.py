@@ -126,11 +126,9 @@ class ToolLoop:
             await self.refresh_tools()
             return  # meanwhile something else may be on the screen
         tool = self.tools.offered.get(call.name)
-        if self.may_auto_run and tool is None:
-            self._end_unrun(call, unknown_tool(call.name))
-            return
-        if self.may_auto_run and messages.was_refused(self._branch.records, call):
-            self._end_unrun(call, messages.WAS_REFUSED_BEFORE)
+        is_useless = tool is None or messages.was_refused(self._branch.records, call)
+        if self.may_auto_run and is_useless:
+            self._end_unrun(call, messages.WAS_REFUSED_BEFORE if tool else unknown_tool(call.name))
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
         if not (self.may_auto_run and self._is_approved(call, tool)):

@@ -50,17 +50,16 @@ class Server:
 
     def report(self) -> values.ServerReport:
         """Return the state of the server."""
+        state: values.ServerState = "off"
+        if self._reason:
+            state = "failed"
+        elif self._session:
+            state = "ready"
+        elif self._task and not self._task.done():
+            state = "starting"
         reason = self.settings.without_secrets(self._reason or self._left_out)
         tools = tuple(self._tools) if self._session else ()
-        return values.ServerReport(self.settings.name, self._state, reason, tools, self._errors)
-
-    @property
-    def _state(self) -> values.ServerState:
-        if self._reason:
-            return "failed"
-        if self._session:
-            return "ready"
-        return "off" if self._task is None or self._task.done() else "starting"
+        return values.ServerReport(self.settings.name, state, reason, tools, self._errors)
 
     async def list_tools(self) -> tuple[OfferedTool, ...]:
         """Start the server unless it runs; return its tools, or none if it fails."""
@@ -186,7 +185,7 @@ def usable_tools(
     reason = "" if tools else "It has no tools."
     if refused:
         more = [f"{len(refused) - LISTED} more"] if len(refused) > LISTED else []
-        reason = f"Left out: {'; '.join([*refused[:LISTED], *more])}."
+        reason = f"Left out: {'; '.join(refused[:LISTED] + more)}."
     return dict(tools.values()), reason
 
 
