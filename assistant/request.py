@@ -17,9 +17,8 @@ Switch = Literal["auto", "on", "off"]
 Effort = Literal["low", "medium", "high"]
 RULES: tuple[RuleName, ...] = ("token", "block")
 
-# The names of the draft sources.
 SOURCES = ("edit", "suffix", "tail", "ngram", "model")
-"""Those of a chat, in their initial order."""
+"""The names of the draft sources of a chat, in their initial order."""
 COPYING = frozenset(SOURCES) - {"model"}  # those that need no draft model
 
 ANSWER_BUDGET = 200  # tokens of the context that a prompt leaves for an answer of unknown length

@@ -158,9 +158,7 @@ def _best(
     return best[1:] if best and best[0] else ("", 0)
 
 
-def _label(
-    above: Sequence[str], opening: str, block: Sequence[str], attached: Iterable[str]
-) -> str:
+def _label(above: Sequence[str], opening: str, block: Sequence[str], files: Iterable[str]) -> str:
     """Return what an answer calls a block: beside its marks, in its first line, or above it.
 
     The first of these texts that has a name decides. One of several names, or that of a file that
@@ -170,7 +168,7 @@ def _label(
     near, other, *_ = [*filter(str.strip, reversed(above)), "", ""]
     title = other if TITLE.match(other) and not TITLE.match(near) else ""
     # An attached file may be named by the end of its path, in which blanks are written as `_` here.
-    ends = {name.split("/", i)[-1] for name in attached for i in range(name.count("/") + 1)}
+    ends = {name.split("/", i)[-1] for name in files for i in range(name.count("/") + 1)}
     spaced = {end.replace(" ", "_"): end for end in sorted(ends, key=len, reverse=True)}
     for text in (opening, comment[1] if comment else "", near, title):
         for word, end in spaced.items():

@@ -75,8 +75,7 @@ def before_question(
     """
     seen = passages_of(latest(path, n_ctx)).values()
     present = {(passage.name, passage.text): passage for passage in seen}
-    new: list[Attachment] = []
-    known: list[Attachment] = []
+    new, known = list[Attachment](), list[Attachment]()
     for hit in hits:
         if earlier := present.get((hit.name, hit.text)):
             known.append(replace(earlier, text=""))

@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from math import inf
 from tempfile import TemporaryFile
@@ -84,9 +83,9 @@ class Server:
     async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
         offered = await self.list_tools()
-        name, failed = self.settings.name, partial(tool_result, failed=True)
+        name = self.settings.name
         if not self._session:
-            return failed(f"{name} does not run. {self.report().reason}")
+            return tool_result(f"{name} does not run. {self.report().reason}", failed=True)
         if allowed not in offered:
             return None
         self._calls += 1
@@ -94,10 +93,11 @@ class Server:
             async with asyncio.timeout(CALL_S):
                 result = await self._session.call(self._tools[allowed], arguments)
         except TimeoutError:
-            result = failed(f"{allowed.tool.name} did not return within {CALL_S:g} s.")
+            text = f"{allowed.tool.name} did not return within {CALL_S:g} s."
+            result = tool_result(text, failed=True)
         except ServerStopped as error:
             await self._fail(str(error))
-            result = failed(f"{name} did not answer. {self._reason}")
+            result = tool_result(f"{name} did not answer. {self._reason}", failed=True)
         finally:
             self._calls -= 1
         return replace(result, text=self.settings.without_secrets(result.text))

@@ -122,11 +122,10 @@ class ToolSet:
         One that fails has none, and `reports` says why. A `UsageError` says why one that was named
         is not there.
         """
-        servers = self.servers
-        lists = await asyncio.gather(*(server.list_tools() for server in servers.values()))
-        if servers is not self.servers:  # other settings have come meanwhile
-            await self.refresh()
-            return
+        servers: dict[str, Files | Server] | None = None
+        while servers is not self.servers:  # other settings may come meanwhile
+            servers = self.servers
+            lists = await asyncio.gather(*(server.list_tools() for server in servers.values()))
         tools = [tool for listed in lists for tool in listed]
         for name in self._names:
             if not any(name in (tool.server, tool.tool.name) for tool in tools):
