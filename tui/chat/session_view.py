@@ -124,7 +124,7 @@ class SessionView:
             if so_far is not None and isinstance(answer := self._turn(record), Answer):
                 for step in so_far.trace:
                     answer.add(step)
-                answer.show_call(so_far.tool_calls)
+                answer.show_call([delta for event in so_far.rounds for delta in event.tool_calls])
 
     def _turn(self, record: StoredMessage) -> Turn | None:
         """Return the newest turn that shows a message: removed turns may still be mounted."""
