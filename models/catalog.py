@@ -4,7 +4,6 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 
@@ -126,8 +125,3 @@ def expand(name: str) -> tuple[GGUF, ...]:
 def draft_for(target: GGUF) -> GGUF | None:
     """Return the model that is listed to draft for a target."""
     return FILES.get(target.draft or "")
-
-
-def similar(name: str) -> str | None:
-    """Return the known name closest to a mistyped one."""
-    return next(iter(get_close_matches(name.lower(), FILES, n=1)), None)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from assistant.request import Range
 from assistant.settings.keys import Key, Value, Values, expand_path
@@ -90,7 +89,8 @@ def with_tools(line: str) -> str:
     text = path.read_text("utf-8-sig") if path.is_file() else ""
     is_path = line.strip().startswith(("/", "~", "."))
     is_folder = is_path and not os.path.isfile(expand_path(line.split()[0]))
-    after = (_with_folder if is_folder else _with_server)(text, line, before)
+    add = _with_folder if is_folder else _with_server
+    after = add(text, line, before)
     tools = parse_config(after, path).tools
     entries = len(before.folders) + len(before.servers)
     if len(tools.folders) + len(tools.servers) != entries + 1:
@@ -123,27 +123,32 @@ def _with_folder(text: str, line: str, before: ToolSettings) -> str:
 
 
 def _with_server(text: str, line: str, before: ToolSettings) -> str:
-    """Return the text of a file with one more server, named by its command or its host."""
+    """Return the text of a file with one more server, named by its host or its last argument."""
     try:
         words = [*map(os.path.expanduser, shlex.split(line))]
     except ValueError as error:
         raise UsageError(f"{error}.") from error
     if not words:
         raise UsageError("A folder, a command or an address is needed.")
-    is_url = words[0].startswith(("http://", "https://"))
-    parts = re.findall(r"[a-zA-Z0-9]+", urlsplit(words[0]).netloc if is_url else words[-1])
-    if not is_url and shutil.which(words[0]) is None:
+    if words[0].startswith(("http://", "https://")):
+        kind, name = "url", _unused_name(words[0].split("/")[2], before)
+    elif shutil.which(words[0]) is None:
         raise UsageError(f"There is no program {words[0]}.")
+    else:
+        kind, name = "command", _unused_name(words[-1], before)
+        words[0] = os.path.abspath(words[0]) if os.path.dirname(words[0]) else words[0]
+    first, *others = (json.dumps(word, ensure_ascii=False) for word in words)
+    args = f"args = [{', '.join(others)}]\n" if others else ""
+    return f"{text}\n[tools.servers.{name}]\n{kind} = {first}\n{args}"
+
+
+def _unused_name(words: str, before: ToolSettings) -> str:
+    """Return a name for a server made of these words, with a number if one is called so."""
     used = {BUILT_IN, *(server.name for server in before.servers)}
+    parts = re.findall(r"[a-zA-Z0-9]+", words)
     name = "-".join(parts)[-LONGEST_NAME:].strip("-") or "server"
     numbered = (f"{name[: LONGEST_NAME - 3].strip('-')}-{number}" for number in count(2))
-    name = next(free for free in chain([name], numbered) if free not in used)
-    if not is_url and os.path.dirname(words[0]):
-        words[0] = os.path.abspath(words[0])
-    quoted = [json.dumps(word, ensure_ascii=False) for word in words]
-    rest = f"args = [{', '.join(quoted[1:])}]\n" if quoted[1:] else ""
-    kind = "url" if is_url else "command"
-    return f"{text}\n[tools.servers.{name}]\n{kind} = {quoted[0]}\n{rest}"
+    return next(free for free in chain([name], numbered) if free not in used)
 
 
 def _parse(text: str, path: Path) -> dict[str, Any]:
@@ -219,14 +224,14 @@ def tool_settings(check: ConfigCheck, raw: object) -> ToolSettings:
 
 def _server(check: ConfigCheck, name: str, raw: object) -> ServerSettings | None:
     """Return the settings of a server, or None with errors: another would only follow from them."""
-    at, before = ("tools", "servers", name), len(check.errors)
+    at, errors_before = ("tools", "servers", name), len(check.errors)
     table = dict(check.table(at, raw))
     env, headers = (_texts(check, (*at, key), table.pop(key, {})) for key in TABLES)
     values: dict[str, Any] = check.values(at, table, SERVER, (*SERVER, *TABLES))
     for key in values.keys() & {"command", "cwd"}:
         values[key] = os.path.expanduser(os.path.expandvars(values[key]))
     filled = {key: _fill(check, (*at, "headers", key), text) for key, text in headers.items()}
-    if check.errors[before:]:
+    if len(check.errors) > errors_before:
         return None
     try:
         return ServerSettings(name, **values, env=tuple(env.items()), headers=tuple(filled.items()))
@@ -246,10 +251,10 @@ def _texts(check: ConfigCheck, at: TablePath, raw: object) -> dict[str, str]:
 def _fill(check: ConfigCheck, at: TablePath, text: str) -> str:
     """Return a text in which each ${NAME} is replaced by that environment variable."""
 
-    def value(match: re.Match[str]) -> str:
-        if not (text := os.environ.get(match[1])):
-            why = f"{at[-1]} needs the environment variable {match[1]}, which is not set"
-            check.refuse(at, why)
-        return text or ""
+    def value_of(variable: re.Match[str]) -> str:
+        name = variable[1]
+        if not os.environ.get(name):
+            check.refuse(at, f"{at[-1]} needs the environment variable {name}, which is not set")
+        return os.environ.get(name, "")
 
-    return _VARIABLE.sub(value, text)
+    return _VARIABLE.sub(value_of, text)

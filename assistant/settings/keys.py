@@ -60,7 +60,9 @@ class Key:
     @property
     def choices(self) -> tuple[str, ...]:
         """The values, if there are only a few."""
-        return ("yes", "no") if self.kind is bool else () if self.several else self.words
+        if self.kind is bool:
+            return ("yes", "no")
+        return () if self.several else self.words
 
     @property
     def hint(self) -> str:
@@ -95,9 +97,11 @@ class Key:
             return self._check_text(raw)
         if isinstance(raw, bool):  # which Python counts among the whole numbers
             return raw if self.kind is bool else None
-        if isinstance(raw, int | float) and self.kind in (int, float) and raw in self.bounds:
-            return float(raw) if self.kind is float else raw if isinstance(raw, int) else None
-        if isinstance(raw, list | tuple) and self.kind is tuple:
+        if self.kind is float and isinstance(raw, int | float):
+            return float(raw) if raw in self.bounds else None
+        if self.kind is int and isinstance(raw, int):
+            return raw if raw in self.bounds else None
+        if self.kind is tuple and isinstance(raw, list | tuple):
             return tuple(raw) if all(isinstance(part, str) for part in raw) else None
         return None
 

@@ -48,7 +48,6 @@ class Layers:
     @cached_property
     def in_force(self) -> SourcedValues:
         """The values in force."""
-        # A choice holds until `config.toml` has another value.
         chosen = {
             name: (choice.value, STATE)
             for name, choice in self.choices.items()
@@ -81,15 +80,12 @@ class Layers:
         choices, for_run = dict(self.choices), dict(self.for_run)
         for name, value in values.items():
             base, source = self.base[name]
-            choices[name] = Choice(value, None if source == DEFAULT else base)
-            if value == base:
-                del choices[name]
             for_run.pop(name, None)
+            if value == base:
+                choices.pop(name, None)
+            else:
+                choices[name] = Choice(value, None if source == DEFAULT else base)
         return replace(self, choices=choices, for_run=for_run)
-
-    def for_this_run(self, **given: tuple[Value, SettingSource]) -> "Layers":
-        """Return the layers with values that override all others and are not stored."""
-        return replace(self, for_run={**self.for_run, **given})
 
 
 def with_models(layers: Layers, before: str | None, target: str, draft: str | None) -> Layers:
@@ -97,8 +93,9 @@ def with_models(layers: Layers, before: str | None, target: str, draft: str | No
     from models import catalog  # read when a model is, and --help needs none
 
     usual = catalog.DEFAULT.target.name
-    own = draft if draft and target == (before or usual) else "auto"
-    return layers.choose(target="auto" if target == usual else target, draft=own)
+    is_same = target == (before or usual)
+    own_draft = draft if draft and is_same else "auto"
+    return layers.choose(target="auto" if target == usual else target, draft=own_draft)
 
 
 def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
@@ -107,9 +104,9 @@ def load(options: Mapping[str, Any], config: Config | None = None) -> Layers:
     A `UsageError` says that a value is not allowed, or that `config.toml` cannot be understood.
     """
     choices, damage = read_choices()
-    given = {name: options[name] for name in KEYS if options.get(name) is not None}
-    chosen = {n: (v, SettingSource("option", KEYS[n].flag)) for n, v in given.items()}
-    return Layers(config or read(), choices, {**_environment(), **chosen}, damage)
+    given = [(key, options[name]) for name, key in KEYS.items() if options.get(name) is not None]
+    typed = {key.name: (value, SettingSource("option", key.flag)) for key, value in given}
+    return Layers(config or read(), choices, {**_environment(), **typed}, damage)
 
 
 def _environment() -> SourcedValues:
@@ -131,15 +128,17 @@ def state_path() -> Path:
 
 def read_choices() -> tuple[dict[str, Choice], str]:
     """Return the choices, and what is wrong with the file; a damaged one is set aside."""
-    path, choices = state_path(), dict[str, Choice]()
+    path = state_path()
     file = JsonFile(path, _Choices)
     try:
         if aside := file.set_aside():
             return {}, f"{path} was damaged and is now {aside.name}: what you chose is forgotten."
     except OSError as error:
         return {}, f"{path} cannot be used ({error.strerror}), so what you chose is ignored."
+    choices: dict[str, Choice] = {}
     for name, entry in (file.read() or {}).items():
-        if (key := KEYS.get(name)) and (value := key.check(entry.get("value"))) is not None:
+        key = KEYS.get(name)  # none of an older or a newer version
+        if key and (value := key.check(entry.get("value"))) is not None:
             choices[name] = Choice(value, key.check(entry.get("over")))
     return choices, ""
 

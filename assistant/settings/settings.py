@@ -204,10 +204,11 @@ class Settings:
         from models.memory import auto_ctx
 
         label = target if target and is_label(target) else None
-        name = self.target if label else target or self.target
+        name = target if target and not label else self.target
         path = find_target(name, self.folders, report)
         draft, no_draft = find_draft(self.draft, name or self.target_name, self.folders, report)
-        path = find_target(str(variant(path, label)), (), report) if label else path
+        if label:
+            path = find_target(str(variant(path, label)), (), report)
         setup = EngineArgs(
             path,
             draft,

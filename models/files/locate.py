@@ -6,6 +6,7 @@ Opens no connection.
 import os
 import re
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 
 from models import catalog
@@ -94,9 +95,9 @@ def _by_label(reference: str, repo: str, revision: str | None, label: str) -> GG
 
 def _guess(reference: str) -> str:
     """Suggest a model with a similar name, first one on this machine."""
-    similar = None if reference.startswith(("/", ".", "~")) else _similar_reference(reference)
-    similar = similar or catalog.similar(reference)
-    return f"Did you mean {similar}?" if similar else "See what is here: specchat models list"
+    here = _similar_reference(reference)
+    names = [here] if here else get_close_matches(reference.lower(), catalog.FILES, n=1)
+    return f"Did you mean {names[0]}?" if names else "See what is here: specchat models list"
 
 
 def _similar_reference(name: str) -> str | None:
@@ -105,7 +106,7 @@ def _similar_reference(name: str) -> str | None:
     Ollama's `llama3.2` has the reference `ollama:llama3.2:latest`.
     """
     wanted = _letters(name)
-    if len(wanted) < _MIN_NAME:
+    if len(wanted) < _MIN_NAME or name.startswith(("/", ".", "~")):
         return None
     fitting = (model for model in stored_models() if wanted in _letters(model.name))
     nearest = min(fitting, key=lambda model: len(model.name), default=None)

@@ -41,8 +41,7 @@ class Tensor:
     @property
     def is_matrix(self) -> bool:
         """Whether it is multiplied, rather than looked up by token."""
-        is_table = self.name.endswith(_TABLE)
-        return len(self.shape) > 1 and self.shape[1] > 1 and not is_table
+        return len(self.shape) > 1 and self.shape[1] > 1 and not self.name.endswith(_TABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +75,12 @@ def read_tensors(stream: Stream, count: int, alignment: int, active: float) -> T
     matrices, read, prompt = Counter[int](), Counter[int](), 0.0
     for tensor in tensors:
         share = active if _EXPERTS in tensor.name else 1.0
-        matrices[tensor.kind] += tensor.size if tensor.is_matrix else 0
+        if tensor.is_matrix:
+            matrices[tensor.kind] += tensor.size
         if tensor.is_matrix or tensor.name == output:
             read[tensor.kind] += round(share * tensor.size)
-            prompt += share * prod(tensor.shape) * (tensor.name != output)
+        if tensor.is_matrix and tensor.name != output:
+            prompt += share * prod(tensor.shape)
     parameters = sum(prod(tensor.shape) for tensor in tensors)
     rows = frozenset((tensor.kind, tensor.shape[0]) for tensor in tensors if len(tensor.shape) > 1)
     blocks = _count_blocks(names), _count_blocks(name for name in names if _HEAD in name)

@@ -171,7 +171,7 @@ class SpecchatApp(Program):
         if isinstance(self.screen, ChatScreen):
             if self.settings.mode != self.layers.in_force["mode"][0]:
                 mode = self.settings.mode, SettingSource("option", "Ctrl+T")
-                self.layers = self.layers.for_this_run(mode=mode)
+                self.layers = replace(self.layers, for_run={**self.layers.for_run, "mode": mode})
             self.push_screen(SettingsScreen(self.layers, self._use_layers))
 
     def action_tools(self) -> None:

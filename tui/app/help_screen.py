@@ -48,9 +48,9 @@ def commands(
         if binding.id and binding.description and active.enabled and binding.id not in offered:
             offered.add(binding.id)
             name, meaning = binding.description, binding.tooltip
-            words = [name] * (name.casefold() not in meaning.casefold()) + [meaning] * bool(meaning)
+            words = [meaning] if name.casefold() in meaning.casefold() else [name, meaning]
             does = partial(run, binding.action, active.node)
-            yield SystemCommand(" · ".join(words), readable(binding.key), does)
+            yield SystemCommand(" · ".join(filter(None, words)), readable(binding.key), does)
 
 
 ALWAYS = (

@@ -23,13 +23,13 @@ from textual.widgets import Input, TextArea
 
 from assistant.request import AnyJob
 from assistant.service import EventStream
-from tui.app.signals import release_on_resume, signals_leave
+from tui.app.signals import signals_leave
 from tui.app.terminal_input import Burst
 from tui.app.textual_private import (
     Palette,
     driver_of,
-    holds_terminal,
     keys_of,
+    release_on_resume,
     uncaught,
     use_paste_parser,
 )
@@ -99,7 +99,7 @@ class Program(App[None]):
 
     def on_mount(self) -> None:
         """Handle SIGSTOP, and replay early keys after the first frame."""
-        release_on_resume(driver_of(self), holds_terminal)
+        release_on_resume(driver_of(self))
         self.call_after_refresh(self._release_first_keys)
 
     def do(self, job: AnyJob) -> EventStream:
@@ -248,12 +248,10 @@ class Program(App[None]):
         """Print one sentence: Textual's report would print variables, so the conversation."""
         error = None if self._has_crashed else uncaught(self)
         self._has_crashed = True
-        self.panic(*[] if error is None else [Text(safe(_crash_report(error)))])
-
-
-def _crash_report(error: BaseException) -> str:
-    """Return the message for an uncaught exception."""
-    cause: Any = getattr(error, "error", error)  # the error in a worker
-    if os.environ.get(DEBUG):
-        return "".join(traceback.format_exception(cause)).rstrip()
-    return f"specchat: {bug_report(cause)}"
+        if error is None:
+            self.panic()
+            return
+        cause: Any = getattr(error, "error", error)  # the error in a worker
+        lines = traceback.format_exception(cause) if os.environ.get(DEBUG) else []
+        text = "".join(lines).rstrip() or f"specchat: {bug_report(cause)}"
+        self.panic(Text(safe(text)))

@@ -9,10 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
 from types import FrameType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from textual.driver import Driver
 
 SignalHandler = Callable[[int, FrameType | None], object] | signal.Handlers
 GRACE_S = 5.0
@@ -65,24 +61,6 @@ def signal_handlers(handlers: Mapping[int, SignalHandler]) -> Iterator[None]:
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
-
-
-def release_on_resume(driver: "Driver | None", holds: "Callable[[Driver], bool]") -> None:
-    """Have an app that was stopped by SIGSTOP release the terminal before it takes it again.
-
-    Textual takes the terminal at every SIGCONT. A program gets no notice of SIGSTOP, so Textual
-    would take it twice, and at its end restore the settings that it made itself.
-    """
-    resume = signal.getsignal(signal.SIGCONT)
-    if driver is None or not callable(resume):
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if holds(driver):
-            driver.suspend_application_mode()
-        resume(number, frame)
-
-    signal.signal(signal.SIGCONT, handle)
 
 
 def hang_up_if_gone(stream: int = 0) -> bool:

@@ -3,10 +3,12 @@
 No other module uses private names, so a new version needs a check of this file only.
 """
 
+import signal
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
+from types import FrameType
 from typing import Any, cast
 
 from rich._wrap import divide_line as divide_line
@@ -33,13 +35,24 @@ def driver_of(app: App[None]) -> Driver | None:
     return app._driver
 
 
-def holds_terminal(driver: Driver) -> bool:
-    """Return whether a driver still has the terminal after its program was stopped.
+def release_on_resume(driver: Driver | None) -> None:
+    """Have an app that was stopped by SIGSTOP release the terminal before it takes it again.
 
-    It releases the terminal at SIGTSTP, but a program gets no notice of SIGSTOP.
+    Textual takes the terminal at every SIGCONT. A program gets no notice of SIGSTOP, so Textual
+    would take it twice, and at its end restore the settings that it made itself.
     """
-    resumes = getattr(driver, "_must_signal_resume", True)  # the drivers of Linux and macOS have it
-    return driver._auto_restart and not resumes
+    resume = signal.getsignal(signal.SIGCONT)
+    if driver is None or not callable(resume):
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        # Set at SIGTSTP, when the terminal is released; only on Linux and macOS.
+        was_released = getattr(driver, "_must_signal_resume", True)
+        if driver._auto_restart and not was_released:
+            driver.suspend_application_mode()
+        resume(number, frame)
+
+    signal.signal(signal.SIGCONT, handle)
 
 
 def follows_end(widget: Widget) -> bool:

@@ -35,10 +35,10 @@ def lines(table: ResultTable) -> Iterator[str]:
 
     In a table that is too wide, each row becomes a line of names above a line of figures.
     """
-    groups = table.names > 1
+    headings = 1 if table.names > 1 else 0  # columns that become headings
     names = [name for name, _ in table.header]
     texts = [names, *map(table.text, table.rows)]
-    header, *rows = align([cells[groups:] for cells in texts], table.names - groups)
+    header, *rows = align([cells[headings:] for cells in texts], table.names - headings)
     free = width() - len(_line(header)) - len(GAP)
     yield table.title
     if free < 0:
@@ -48,7 +48,7 @@ def lines(table: ResultTable) -> Iterator[str]:
         yield _line(header).rstrip()
         before = None
         for row, cells in zip(table.rows, rows, strict=True):
-            if groups and row[0] != before:
+            if headings and row[0] != before:
                 yield str(row[0])
             drawn = bar(table.share(row), bar_cells) if bar_cells > 3 else ""
             yield f"{_line(cells).rstrip()}{GAP}{drawn}".rstrip()

@@ -93,7 +93,7 @@ def _payoff(tuned: "Tuned", k: int) -> list[Cell]:
     First with the cost of the draft, if there is one, then for copies, which cost nothing.
     """
     row: list[Cell] = [str(k)]
-    for step_s in ([tuned.draft[1]] if tuned.draft else []) + [0.0]:
+    for step_s in [tuned.draft[1], 0.0] if tuned.draft else [0.0]:
         token_s, round_s = tuned.verify[1], tuned.verify[k + 1] + k * step_s
         rate = forecast.break_even(k, round_s, token_s)
         gain = forecast.expected_tokens(forecast.TYPICAL, k) * token_s / round_s

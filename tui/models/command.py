@@ -21,7 +21,7 @@ from models.files.stores import discover, find_gguf, installed_models
 from models.gguf import read_vocabulary
 from models.memory import estimate_by_size
 from models.native import repacked
-from tui.formatting import size
+from tui.formatting import size, wrap
 from tui.labels import plural
 from tui.models import facts
 from tui.models.inventory import ModelInventory
@@ -90,7 +90,10 @@ def show(name: str, as_json: bool, template: bool) -> None:
         for key, value in model_facts.items():
             if value not in (None, "", []) and key != "template":
                 text = size(value) if key in BYTES and isinstance(value, int) else str(value)
-                click.echo(safe(f"{key.replace('_', ' '):<20} {text}"))
+                title = f"{key.replace('_', ' '):<20} "
+                # A path stays on one line, to be copied.
+                lines = [text] if key == "path" else wrap(text, " " * len(title))
+                click.echo(safe(title + "\n".join(lines).lstrip()))
 
 
 @models.command()

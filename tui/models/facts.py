@@ -126,12 +126,10 @@ def installed_lines(inventory: ModelInventory) -> Iterator[str]:
         header = model.header
         figures = f"{amount(model.size):>8}  {_speed(inventory.expect(model)):>7}"
         yield f"{figures}  {model.weights:<8} {model.store:<12}  {short(model.reference)}"
-        served = header and header.serves
-        for text in (
-            model.unusable_reason,
-            served and f"made to guess for {model_name(served.rpartition(',')[0])}",
-        ):
-            yield from wrap(text or "", "            ")
+        yield from wrap(model.unusable_reason or "", " " * 12)
+        if header and header.serves:
+            target = model_name(header.serves.rpartition(",")[0])
+            yield from wrap(f"made to guess for {target}", " " * 12)
 
 
 def downloadable_lines(inventory: ModelInventory) -> Iterator[str]:

@@ -21,11 +21,12 @@ from tui.safe import safe
 
 SHOW_EVERY_S = 0.2  # seconds between two updates during a scan
 INSTALLED, AVAILABLE = "On this machine", "Available to download"
-FIRST, LARGE_MEMORY = "To begin with", 16_000_000_000
-"""The heading of the two models offered on a first start, and the bytes of memory from which."""
+FIRST = "To begin with"  # the heading of the two models that a first start offers
+LARGE_MEMORY = 16_000_000_000  # bytes of memory from which it does
 SIZE, VERDICT = 8, len("does not fit")
 SHORT = {"fits": "fits", "tight": "tight", "does not fit": "no"}
-NAME, ROLE, NOW = 20, len("answers, or guesses"), len("● answers now")
+LEAST_NAME, NAME, MOST_NAME = 8, 20, 48
+ROLE, NOW = len("answers, or guesses"), len("● answers now")
 NARROW, SPEED, WIDE = 70, 90, 110
 """Widths from which the verdict is whole, the speed has a column, and the memory a figure."""
 COLUMNS = (
@@ -206,9 +207,13 @@ class ModelList(OptionList):
 def columns(width: int) -> dict[str, int]:
     """Return the columns that fit, with their cells; the role takes the rest, if that suffices."""
     others = {title: cells for title, cells, min_width in COLUMNS if width >= min_width}
-    others["Memory"] = SIZE + 1 + VERDICT if width >= WIDE else VERDICT if width >= NARROW else 6
+    if width >= WIDE:
+        others["Memory"] = SIZE + 1 + VERDICT
+    else:
+        others["Memory"] = VERDICT if width >= NARROW else 6
     free = width - sum(cells + 2 for cells in others.values()) - 2  # for the name and the role
-    name = min(48, max(8, free - ROLE, min(NAME, free - NOW * (free >= NOW + 8))))
+    beside_role = free - NOW if free >= NOW + LEAST_NAME else free  # too narrow for a role
+    name = min(MOST_NAME, max(LEAST_NAME, free - ROLE, min(NAME, beside_role)))
     return {"Model": name, **others} | ({"Role": free - name} if free - name >= NOW else {})
 
 

@@ -44,5 +44,5 @@ def edit_file(path: Path, line: int = 0) -> str:
 def _editor_arguments(path: Path, line: int) -> list[str]:
     """Return the arguments that open a file at a line."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    name = Path(editor.split()[0]).stem
+    name = Path(*editor.split()[:1]).stem
     return [*_GOTO[name], f"{path}:{line}"] if name in _GOTO else [f"+{line}", str(path)]

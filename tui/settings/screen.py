@@ -137,7 +137,8 @@ class SettingsScreen(Dialog[None]):
 
     def action_move(self, direction: int) -> None:
         """Go to another key."""
-        self.list.action_cursor_up() if direction < 0 else self.list.action_cursor_down()
+        move = self.list.action_cursor_up if direction < 0 else self.list.action_cursor_down
+        move()
 
     def action_step(self, direction: int) -> None:
         """Choose the next of the listed values, if the key has such."""

@@ -26,7 +26,6 @@ from models.files import checksum, disk, places
 from models.files.locate import identify
 from models.files.stores import find_gguf
 from models.native import loaded, repacked
-from models.native.loaded import load_error
 from tui.formatting import size
 from tui.safe import safe
 
@@ -115,7 +114,7 @@ def _other_engine(name: EngineName) -> Iterator[Finding]:
     if name not in engines.installed():
         text = f"not installed; {ADVANTAGE[name]}"
         yield Finding(title, "note", text, engines.how_to_install(name))
-    elif reason := load_error(name):
+    elif reason := loaded.load_error(name):
         yield Finding(title, "note", f"{reason} llama.cpp works without it.")
     else:
         native = ", compiled for this processor" if name == "ik" and ik.compiled_library() else ""

@@ -286,6 +286,7 @@ def test_an_added_tool_keeps_the_other_lines(unset_home, tmp_path, before, monke
         ("'", "closing quotation"),
         ("", "needed"),
         ("http://elsewhere.example/mcp", "another machine"),
+        ("http://[", "must be like"),
     ],
 )
 def test_a_line_that_is_no_tool_changes_no_file(unset_home: Path, line: str, reason: str) -> None:

@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistant.settings.layers import (
-    STATE,
-    Choice,
-    Layers,
-    load,
-    read_choices,
-    with_models,
-    write_choices,
-)
+from assistant.settings.layers import Choice, Layers, load, read_choices, with_models, write_choices
 from models import catalog
 from models.errors import StorageError
 from tests.assistant.settings.configs import config_of
@@ -87,7 +79,7 @@ def test_a_choice_beats_what_was_given_for_this_run_and_is_kept(monkeypatch):
 
 def test_a_change_leaves_alone_what_other_keys_of_the_chat_changed():
     before = load({}, config_of(""))
-    shown = before.for_this_run(ghosts=(True, STATE)).settings()
+    shown = load({"ghosts": True}, config_of("")).settings()
     after = before.choose(temperature=0.9).settings(shown, before)
     assert (after.ghosts, after.temperature) == (True, 0.9)
 

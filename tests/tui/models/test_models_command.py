@@ -97,10 +97,12 @@ def test_show_tells_what_a_recurrent_model_can_take_back(here, kind, said):
     assert said in "".join(lines)
 
 
-def test_show_and_pull_know_models_that_are_not_here_and_the_default_pair_by_no_name(here):
+def test_show_and_pull_know_models_that_are_not_here_in_a_narrow_terminal(here, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
     for name in ("qwen3-8b", "org/repo:Q8_0"):
         shown = run("show", name).stdout
-        assert f"specchat models pull {name}" in shown
+        assert all(len(line) < 40 or " " not in line[21:] for line in shown.splitlines())
+        assert f"specchat models pull {name}" in " ".join(shown.split())
         assert ("machine gb" in shown) == (name == "qwen3-8b")
     with pytest.raises(ModelMissing):
         run("show", "nonsense")

@@ -272,12 +272,13 @@ def test_without_a_file_the_editor_opens_a_template(path, tmp_path, editor):
         ("nowhere-at-all", "vi", "nowhere-at-all: Editing failed"),
         ("", "'", "No closing quotation"),
         ("", "false", "false: Editing failed. Set EDITOR"),
+        ("", " ", "Editing failed"),
     ],
 )
 def test_an_editor_that_does_not_work_is_said(path, monkeypatch, visual, plain, complaint):
     monkeypatch.setenv("VISUAL", visual)
     monkeypatch.setenv("EDITOR", plain)
-    assert complaint in write_template(path) + edit_file(path)
+    assert complaint in write_template(path) + edit_file(path, 12)
 
 
 @pytest.mark.parametrize(
