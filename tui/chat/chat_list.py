@@ -120,7 +120,8 @@ class ChatList(Vertical):
         longest = max((len(summary.title) for summary in listing.summaries), default=0)
         self.styles.width = min(max(NARROWEST, longest + TITLE_MARGIN), WIDEST)
         self.set_class(not listing.rows, "-empty")
-        self.hint.update("" if listing.rows else NOT_FOUND if search else NO_CHATS)
+        reason = NOT_FOUND if search else NO_CHATS
+        self.hint.update("" if listing.rows else reason)
         self.hint.display = not listing.rows
         self.refresh_bindings()
         if opens and listing.rows:
@@ -161,8 +162,9 @@ class ChatList(Vertical):
                 message = "Deleted. Ctrl+Z in this list brings it back."
                 self._change(partial(store.delete, chosen.id), message, self.Deleted(chosen.id))
             case "rename" | "export" if chosen:
-                texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
-                entry = EntryScreen(*texts[action == "export"])
+                entry = EntryScreen("Rename", chosen.title)
+                if action == "export":
+                    entry = EntryScreen("Export into this folder", str(self._folder))
                 self.app.push_screen(entry, partial(self._use_text, action, chosen))
 
     def _use_text(self, action: str, chosen: ChatSummary, text: str | None) -> None:

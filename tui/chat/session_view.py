@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from assistant.events import Decoded, Loading, Prefilled, Step, Warned
 from assistant.session import events
 from assistant.session.chat_session import ChatSession
@@ -117,14 +119,14 @@ class SessionView:
         focused = self._screen.focused
         self._takes_focus = isinstance(focused, Turn) and focused.record not in path
         # A streaming answer is shown from its rounds: the store has an older state of it.
-        streaming = [(record, self.session.responses.partial_of(record)) for record in path]
-        opened = [_as_opened(record, so_far is not None) for record, so_far in streaming]
-        self._conversation.open(opened)
-        for record, so_far in streaming:
-            if so_far is not None and isinstance(answer := self._turn(record), Answer):
-                for step in so_far.trace:
-                    answer.add(step)
-                answer.show_call(so_far.tool_calls)
+        partial = self.session.responses.under_way
+        under_way = partial.record.id if partial else None
+        self._conversation.open([_as_opened(record, record.id == under_way) for record in path])
+        answer = self._streaming
+        if partial is not None and isinstance(answer, Answer):
+            for step in partial.trace:
+                answer.add(step)
+            answer.show_call(partial.tool_calls)
 
     def _turn(self, record: StoredMessage) -> Turn | None:
         """Return the newest turn that shows a message: removed turns may still be mounted."""
@@ -145,8 +147,7 @@ class SessionView:
             return  # it is of another conversation
         answer.show_call(event.tool_calls)
         if before := answer.record.stats:  # the answer is continued
-            plan, stats = (event.lookahead, event.context_used), before.plus(event.stats)
-            event = Decoded(event.tokens, event.rejected, *plan, stats, event.forecast)
+            event = structs.replace(event, stats=before.plus(event.stats))
         if self._screen.status.state.activity is not None:  # the prompt has been read
             self._screen.status.show(activity=ANSWERING)  # until there are figures
         answer.add(Step(event.tokens, event.rejected))

@@ -57,9 +57,15 @@ class TokenLayout:
         after = bisect_right(pieces, column, key=lambda piece: piece.start)
         return pieces[max(after - 1, 0)].entry if pieces else None
 
+    def lines_of(self, index: int) -> range:
+        """Return the lines from an entry to the next one: a long one has several."""
+        first, *others = self.first_lines[index : index + 2]
+        return range(first, others[0] + 1 if others else len(self.lines))
+
     def column(self, index: int) -> int:
         """Return the first column of an entry."""
-        return next(p.start for p in self.lines[self.first_lines[index]] if p.entry == index)
+        pieces = self.lines[self.first_lines[index]]
+        return next(piece.start for piece in pieces if piece.entry == index)
 
 
 class TokenPage(Lines, can_focus=True):
@@ -117,8 +123,7 @@ class TokenPage(Lines, can_focus=True):
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint the entries that the cursor left and reached."""
         for index in (old, new):
-            line = self._layout.first_lines[index]
-            self.change_lines(range(line, line + 1 + self.entries[index].text.count("\n")))
+            self.change_lines(self._layout.lines_of(index))
         self._scroll_to_cursor()
         self.post_message(self.Moved())
 
@@ -139,9 +144,8 @@ class TokenPage(Lines, can_focus=True):
 
     def action_line(self, by: int) -> None:
         """Go to the nearest line above or below with another token."""
-        y = self._line + by
-        entry_at = self._layout.at
-        while 0 <= y < len(self._layout.lines) and entry_at(y, self._goal) in (None, self.cursor):
+        y, layout = self._line + by, self._layout
+        while 0 <= y < len(layout.lines) and layout.at(y, self._goal) in (None, self.cursor):
             y += by
         self._go_to_line(y)
 
@@ -156,11 +160,12 @@ class TokenPage(Lines, can_focus=True):
 
     def action_rejection(self, by: int) -> None:
         """Go to the next or the previous rejected draft token."""
-        last = len(self.entries)
-        ahead = range(self.cursor + 1, last) if by > 0 else range(self.cursor - 1, -1, -1)
+        ahead, where = range(self.cursor + 1, len(self.entries)), "after"
+        if by < 0:
+            ahead, where = range(self.cursor - 1, -1, -1), "before"
         rejection = next((i for i in ahead if self.entries[i].is_rejected), None)
         if rejection is None:
-            self.notify(f"No wrong guess {'after' if by > 0 else 'before'} this one.")
+            self.notify(f"No wrong guess {where} this one.")
         self._go_to(rejection)
 
     @property

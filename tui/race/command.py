@@ -58,7 +58,9 @@ def race(prompt: str | None, spec: str, as_json: bool, **options: Any) -> None:
             run(recorded, console)
     if as_json or not at_terminal:
         failed = _print_race(recorded, as_json)
-        sys.exit(INTERRUPTED if console.interrupted else FAILED if failed else 0)
+        if console.interrupted:
+            sys.exit(INTERRUPTED)
+        sys.exit(FAILED if failed else 0)
 
     from tui.race.screen import RaceApp
 

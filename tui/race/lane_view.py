@@ -105,9 +105,12 @@ class LaneView(VerticalScroll):
 def _model_names(ready: Ready | Failed | None) -> str:
     if not isinstance(ready, Ready):
         return ""
-    answers, guesses = model_name(ready.target.name), ready.draft and model_name(ready.draft.name)
-    other = " ".join(word for word in (guesses or "").split() if word not in answers.split())
-    return safe(f" {answers} ⇠ {other or guesses} " if guesses else f" {answers} ")
+    answers = model_name(ready.target.name)
+    if ready.draft is None:
+        return safe(f" {answers} ")
+    guesses = model_name(ready.draft.name)
+    others = " ".join(word for word in guesses.split() if word not in answers.split())
+    return safe(f" {answers} ⇠ {others or guesses} ")
 
 
 class Scoreboard(Widget):

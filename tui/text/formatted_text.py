@@ -35,6 +35,8 @@ HEADING, CODE = "bold $text-accent", "$text-accent"
 GROUND = "on $panel 60%"
 """The background of a block of code."""
 BULLETS, FRAME = "•◦▪", "▌ "
+SIDES: dict[object, float] = {"text-align:center": 0.5, "text-align:right": 1.0}
+"""The share of the free cells before the text of a cell, by the style that the parser gives it."""
 _FAINT = re.compile(r" \d+%")
 
 
@@ -115,10 +117,11 @@ class Formatter:
         """Return what an item of a list draws before its first line, and before the others."""
         mark = token.info + token.markup
         start = self._skip(mark) + self._offset
-        depth = sum(rest != FRAME for _, rest in self._containers)  # the items around it
-        bullet = drawn(f"{BULLETS[depth % len(BULLETS)]} ")
         if token.info:  # a number is written by the model
             bullet = Fragment(drawn(f"{mark} ").content, range(start, start + len(mark)))
+        else:
+            depth = sum(rest != FRAME for _, rest in self._containers)  # the items around it
+            bullet = drawn(f"{BULLETS[depth % len(BULLETS)]} ")
         return bullet, " " * len(bullet.content)
 
     def _part(
@@ -139,7 +142,8 @@ class Formatter:
 
     def _inline(self, token: Token, style: str = "") -> Fragment:
         """Return the text of a paragraph, a heading or a cell."""
-        parts, opened = list[Fragment](), [style] if style else []
+        parts = list[Fragment]()
+        styles = [style] if style else []  # of the marks that are open
         begin = self._starts[token.map[0]] if token.map else 0
         self._cursor = max(self._cursor, begin)
         for child in token.children or ():
@@ -147,16 +151,17 @@ class Formatter:
                 parts.append(Fragment(Content("\n"), [self._skip("\n") + self._offset]))
             elif child.nesting > 0:
                 self._skip(child.markup)
-                opened.append(STYLES[child.type])
+                styles.append(STYLES[child.type])
             elif child.nesting < 0:
                 self._skip(child.markup)
-                opened.pop()
+                styles.pop()
             else:
-                mark, code = (child.markup, [CODE]) if child.type == "code_inline" else ("", [])
+                is_code = child.type == "code_inline"
+                mark = child.markup if is_code else ""
                 self._skip(mark)
                 positions = self._positions(child.content)
-                styled = Content.styled(child.content, " ".join([*opened, *code]))
-                parts.append(Fragment(styled, positions))
+                style = " ".join([*styles, CODE] if is_code else styles)
+                parts.append(Fragment(Content.styled(child.content, style), positions))
                 self._skip(mark)
         return with_ghosts(expand_tabs(join(parts)), self.ghosts)
 
@@ -168,10 +173,13 @@ class Formatter:
             return range(start + self._offset, self._cursor + self._offset)
         positions = []
         for character in content:
+            if character.isspace():  # such as a line break that is shown as a space
+                positions.append(self._cursor + self._offset)
+                continue
             start = self._source.find(character, self._cursor)
-            if start >= 0 and not character.isspace():  # a line break is shown as a space
+            if start >= 0:
                 self._cursor = start + 1
-            positions.append(self._cursor - (not character.isspace()) + self._offset)
+            positions.append(self._cursor - 1 + self._offset)
         return positions
 
     def _code(self, token: Token, labelled: bool) -> Fragment:
@@ -186,7 +194,7 @@ class Formatter:
             label = Fragment(Content.styled(f"{info}\n", DRAWN), label_positions)
         positions = list[int]()
         lines = token.content.removesuffix("\n").split("\n")
-        for number, line in enumerate(lines, begin + is_fence):
+        for number, line in enumerate(lines, begin + 1 if is_fence else begin):
             end = self.position(min(number + 1, len(self._starts) - 1))
             positions += range(end - 1 - len(line), end)  # the line break, too
         code = expand_tabs(Fragment(Content("\n".join(lines)), positions[:-1]))
@@ -206,9 +214,8 @@ class Formatter:
                     rows.append([])
                 case "th_open" | "td_open":
                     style = HEADING if token.type == "th_open" else ""
-                    side = str(token.attrs.get("style", ""))
                     if len(rows) == 1:
-                        sides.append(1.0 if "right" in side else 0.5 if "center" in side else 0.0)
+                        sides.append(SIDES.get(token.attrs.get("style"), 0.0))
                 case "inline":
                     rows[-1].append(self._inline(token, style))
                 case "table_close":

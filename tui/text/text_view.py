@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
+from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -142,7 +143,7 @@ class TextView(Widget):
         self._height = len(self.lines)
         if self.is_streaming:
             step = viewport.height // RESERVED_FRACTION + 1
-            self._height += -self._height % step
+            self._height = ceil(self._height / step) * step
         return self._height
 
     def render_line(self, y: int) -> Strip:
@@ -253,6 +254,6 @@ class TextView(Widget):
         return runs
 
 
-def whole(text: str) -> Step:
-    """Return a text as one round, where its tokens are not known."""
+def as_step(text: str) -> Step:
+    """Return a text as the only token of one round, where its own tokens are not known."""
     return Step((Token(0, text, Origin.TARGET, None, 1.0, None),))

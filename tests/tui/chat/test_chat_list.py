@@ -27,7 +27,7 @@ from tests.tui.driver import Driver
 from tui.app.program import Program
 from tui.chat import chat_list
 from tui.chat.chat_list import ChatList
-from tui.chat.chat_rows import ChatRows, Listing, group, when
+from tui.chat.chat_rows import ChatRows, Listing, group, snippet, when
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
 
@@ -143,6 +143,11 @@ async def test_a_search_finds_messages_and_shows_the_match(store: Store) -> None
         await page.press()
         assert len(page.titles) == 4
         assert page.chats.search.value == ""
+
+
+def test_a_searched_word_is_marked_after_letters_that_fold_to_two() -> None:
+    line = snippet(ChatSummary(1, "", 0.0, 0.0, False, 0, "Straße zum ZOO"), ["zoo"], 40)
+    assert [line.plain[begin:end] for begin, end, _ in line.spans[1:]] == ["ZOO"]
 
 
 async def test_a_title_is_changed_and_escape_keeps_it(store: Store) -> None:

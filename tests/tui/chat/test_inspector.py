@@ -71,7 +71,7 @@ class Host(App[None]):
 
     @property
     def facts(self) -> str:
-        return "\n".join(line.plain for line in self.inspector._facts._shown)
+        return "\n".join(line.plain for line in self.inspector._facts._lines)
 
 
 def plain(*words: str) -> Trace:
@@ -167,6 +167,13 @@ async def test_the_inspector_works_at_any_size(answer: list[Event], size: tuple[
         await pilot.press("up")
         lines = range(host.page.virtual_size.height)
         assert max(host.page.line(y).cell_length for y in lines) <= host.page.line_width
+
+
+async def test_the_cursor_is_painted_on_all_lines_of_a_long_token(monkeypatch) -> None:
+    async with inspecting(plain("a", "=" * 150, "b"), size=(60, 24)) as (host, pilot):
+        made = watched(host.page, "line", monkeypatch)
+        await pilot.press("right")
+        assert {*made} == {0, 1, 2, 3}
 
 
 async def test_only_visible_lines_are_made(answer: list[Event], monkeypatch) -> None:

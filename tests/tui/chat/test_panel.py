@@ -42,7 +42,7 @@ def answer(target: Path, draft: Path) -> list[Event]:
 
 
 def panel_text(panel: FiguresPanel) -> str:
-    return "\n".join(line.plain for line in panel._shown)
+    return "\n".join(line.plain for line in panel._lines)
 
 
 def figures(last: Decoded, width: int, height: int) -> list[Content]:
@@ -66,8 +66,7 @@ async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) ->
     async with open_panel() as panel:
         assert NO_FIGURES in panel_text(panel)
         nothing = "\x1b[31m is not a draft."
-        panel.no_draft = nothing
-        panel.ready(recorded.ready(answer))
+        panel.ready(recorded.ready(answer), nothing)
         assert "␛[31m is not a" in panel_text(panel)
         for round_ in recorded.rounds(answer):
             show(panel, round_)

@@ -64,7 +64,7 @@ class Conversation(VerticalScroll):
     def on_mount(self) -> None:
         """Stay at the end when turns are added, and show their dates when a day is over."""
         self.anchor()
-        self.set_interval(MINUTE_S, lambda: [*map(Turn.watch_record, self.turns)])
+        self.set_interval(MINUTE_S, self._update_dates)
         layouts = self.screen.screen_layout_refresh_signal
         layouts.subscribe(self, lambda _: self.reader.laid_out(), immediate=True)
         layouts.subscribe(self, lambda _: self._older.fill(), immediate=True)
@@ -72,6 +72,10 @@ class Conversation(VerticalScroll):
     def compose(self) -> ComposeResult:
         """Lay out the hint; the turns are mounted once the store is open."""
         yield self.hint
+
+    def _update_dates(self) -> None:
+        for turn in self.turns:
+            turn.watch_record()
 
     @property
     def turns(self) -> list[Turn]:
@@ -92,9 +96,8 @@ class Conversation(VerticalScroll):
         """
         count, new = self._older.replace(records)
         self.hint.display = False
-        children = list(self.children)
-        gone = children[children.index(self.turns[count - 1]) + 1 if count else 0 :]
-        self.remove_children([child for child in gone if child is not self.hint])
+        start = self.children.index(self.turns[count - 1]) + 1 if count else 0
+        self.remove_children([child for child in self.children[start:] if child is not self.hint])
         self.mount_all([self._turn_of(record) for record in new])
         if not count and not new:
             self.welcome()
@@ -147,8 +150,8 @@ class Conversation(VerticalScroll):
         if record.role == "tool":
             return ResultTurn(record)
         answer = Answer(record, self.branch)
-        for name, shown in self.switches.items():
-            answer.set_reactive(getattr(Answer, name), shown)
+        for name, wanted in self.switches.items():
+            answer.set_reactive(getattr(Answer, name), wanted)
         return answer
 
     # Where the reader is

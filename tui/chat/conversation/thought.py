@@ -10,7 +10,7 @@ from textual.widgets import Static
 from assistant.events import Stats, Step
 from tui.labels import plural
 from tui.safe import safe
-from tui.text.text_view import TextView, whole
+from tui.text.text_view import TextView, as_step
 
 LAST = 160
 """Characters of the end of a thought that may be shown while it grows."""
@@ -39,7 +39,7 @@ class Thought(Vertical):
         self._seconds = stats.thought_s if stats else 0.0
         self._line = Static("", markup=False)
         self._view = TextView(is_streaming=False)
-        self._view.show([whole(text)])  # before it is mounted, rounds may be added
+        self._view.show([as_step(text)])  # before it is mounted, rounds may be added
 
     def compose(self) -> ComposeResult:
         """Lay out the line, and the whole text below it."""
@@ -85,13 +85,14 @@ class Thought(Vertical):
     def line(self) -> str:
         """The thought in a line."""
         mark = "▾" if self.opened else "▸"
-        took = [f"{self._seconds:.0f} s"] if self._seconds else []
-        figures = [*took, *([plural(self._tokens, "token")] if self._tokens else [])]
+        seconds = f"{self._seconds:.0f} s" if self._seconds else ""
+        tokens = plural(self._tokens, "token") if self._tokens else ""
         if not self.is_streaming:
-            return " · ".join([f"{mark} Thought", *figures]).replace(" · ", " for ", bool(took))
-        last = "" if self.opened else " ".join(self.text[-LAST:].split())
-        words = [f"…{last[-LAST // 2 :]}"] if last else []
-        return " · ".join([f"{mark} Thinking", *figures, *words])
+            title = f"{mark} Thought for {seconds}" if seconds else f"{mark} Thought"
+            return " · ".join(filter(None, (title, tokens)))
+        last = "" if self.opened else " ".join(self.text[-LAST:].split())[-LAST // 2 :]
+        parts = (f"{mark} Thinking", seconds, tokens, f"…{last}" if last else "")
+        return " · ".join(filter(None, parts))
 
     def _update_line(self) -> None:
         self.display = bool(self.text.strip())

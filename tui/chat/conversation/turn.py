@@ -19,7 +19,7 @@ from assistant.session.tool_loop import Decision
 from assistant.store.values import Attachment, StoredMessage
 from tui.labels import byte_size, model_name
 from tui.safe import one_line, safe
-from tui.text.text_view import TextView, whole
+from tui.text.text_view import TextView, as_step
 from tui.widgets.lines import Head
 
 Verb = Literal[
@@ -193,14 +193,14 @@ class UserTurn(Turn):
     def __init__(self, record: StoredMessage) -> None:
         super().__init__("You", record)
         self.text = record.content
-        self._shown = TextView(is_streaming=False, formatted=False)
-        self._shown.show([whole(shorten(record.content))])
+        self._view = TextView(is_streaming=False, formatted=False)
+        self._view.show([as_step(shorten(record.content))])
         self._chips = Static(classes="chips", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the attached files."""
         yield from super().compose()
-        yield self._shown
+        yield self._view
         yield self._chips
 
     def watch_record(self) -> None:

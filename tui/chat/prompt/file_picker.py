@@ -97,10 +97,14 @@ class Picker(OptionList):
             return False
         if key == "escape":
             self._cancel()
-        elif key in ("up", "down"):
-            self.action_cursor_up() if key == "up" else self.action_cursor_down()
+        elif key == "up":
+            self.action_cursor_up()
+        elif key == "down":
+            self.action_cursor_down()
+        elif key in ("enter", "tab"):  # without a file, Enter sends the text
+            return self.accept() or self.on_pick is not None
         else:
-            return key in ("enter", "tab") and (self.accept() or self.on_pick is not None)
+            return False
         return True
 
     def accept(self) -> bool:
@@ -143,8 +147,8 @@ class Picker(OptionList):
         """Search for the name typed after the @; close it if that has ended."""
         if self._at is None:
             return
-        (row, column), end = self._at, self._area.selection.end
-        typed = self._area.document.get_line(row)[column : end[1]] if end[0] == row else ""
+        (row, column), (end_row, end) = self._at, self._area.selection.end
+        typed = self._area.document.get_line(row)[column:end] if end_row == row else ""
         if not typed.startswith("@") or (re.search(r"\s", typed) and not is_begun(typed[1:])):
             self._hide()
         else:
@@ -165,8 +169,8 @@ class Picker(OptionList):
         rows = [Option(_row(match, self._is_typed(match.name))) for match in self._matches]
         nothing = f"No text file matches “{safe(typed)}” · Esc closes"
         self.set_options(rows or [Option(Content(nothing), disabled=True)])
-        is_entered = typed == self.entered and len(rows) > 1
-        self.highlighted = int(is_entered) if rows else None
+        first = 1 if typed == self.entered and len(rows) > 1 else 0  # below the folder itself
+        self.highlighted = first if rows else None
         self.post_message(self.Changed())
 
     def _is_typed(self, name: str) -> bool:
