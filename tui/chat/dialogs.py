@@ -220,8 +220,7 @@ class ToolsScreen(ListDialog[None]):
         if action != "revoke":
             return True
         row = self._rows[self.list.highlighted or 0] if self._rows else None
-        approves = self._tools.approval
-        return isinstance(row, OfferedTool) and approves(row, self._conversation) is not None
+        return isinstance(row, OfferedTool) and bool(self._tools.approval(row, self._conversation))
 
     def action_revoke(self) -> None:
         """Revoke the approval of a tool."""

@@ -71,8 +71,7 @@ class ChatWidgets(Screen[None]):
 
     def _fit_panel(self) -> None:
         """Show the figures if they are wanted and fit beside the list of conversations."""
-        fits = not self.chats.display or self.size.width >= ROOMY
-        is_open = self.panel.wanted and fits
+        is_open = self.panel.wanted and (not self.chats.display or self.size.width >= ROOMY)
         if is_open != self.panel.display:
             self.panel.display = is_open
             self.status.show(is_beside_panel=is_open)  # which leaves out what the panel shows

@@ -3,7 +3,9 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from textual import on
 from textual.content import Content
+from textual.events import Resize, Show
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready, Tally
@@ -75,14 +77,8 @@ class FiguresPanel(Lines):
         self._since = (0.0, 0)
         self.paint()
 
-    def on_show(self) -> None:
-        """Show what came while it was hidden."""
-        self.paint()
-
-    def on_resize(self) -> None:
-        """Fit the lines to the new size."""
-        self.paint()
-
+    @on(Show)  # what came while it was hidden
+    @on(Resize)
     def paint(self) -> None:
         """Show the last round."""
         if self.display and self.is_mounted:
@@ -95,10 +91,9 @@ class FiguresPanel(Lines):
             sections.pop()
         blank_lines = height - sum(map(len, sections))
         lines: list[Content] = []
-        for section in filter(None, sections):
-            if lines and blank_lines > 0:
+        for number, section in enumerate(filter(None, sections)):
+            if 0 < number <= blank_lines:
                 lines.append(Content(""))
-                blank_lines -= 1
             lines += section
         return lines
 

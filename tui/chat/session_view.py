@@ -63,12 +63,12 @@ class SessionView:
                 if self._takes_focus and isinstance(self._screen.focused, Turn):
                     self._conversation.focus_last()
             case events.Changed(record) if turn := self._turn(record):
-                if isinstance(turn, Answer) and record.state == "streaming":
+                if not isinstance(turn, Answer):
+                    turn.record = record
+                elif record.state == "streaming":
                     turn.resume()
                 else:
-                    turn.record = record
-                    if isinstance(turn, Answer):
-                        turn.end(record)
+                    turn.end(record)
             case events.Removed(record) if turn := self._turn(record):
                 self._conversation.remove_turn(turn)
             case events.InputRestored(text, attachments):

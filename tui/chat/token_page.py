@@ -34,8 +34,8 @@ class TokenLayout:
     def __init__(self, texts: Sequence[str], width: int) -> None:
         self.width = width
         self.lines: list[list[TokenPiece]] = [[]]
-        self.first_lines: list[int] = []
-        """The first line of each entry."""
+        self.first_lines, self.last_lines = list[int](), list[int]()
+        """The first and the last line of each entry."""
         column = 0
         for entry, text in enumerate(texts):
             for number, part in enumerate(text.split("\n")):
@@ -50,6 +50,7 @@ class TokenLayout:
                     column += cell_len(piece)
                     if len(self.first_lines) == entry:
                         self.first_lines.append(len(self.lines) - 1)
+            self.last_lines.append(len(self.lines) - 1)
 
     def at(self, line: int, column: int) -> int | None:
         """Return the entry at a column, or the nearest one; None in an empty line."""
@@ -57,15 +58,9 @@ class TokenLayout:
         after = bisect_right(pieces, column, key=lambda piece: piece.start)
         return pieces[max(after - 1, 0)].entry if pieces else None
 
-    def lines_of(self, index: int) -> range:
-        """Return the lines from an entry to the next one: a long one has several."""
-        first, *others = self.first_lines[index : index + 2]
-        return range(first, others[0] + 1 if others else len(self.lines))
-
     def column(self, index: int) -> int:
         """Return the first column of an entry."""
-        pieces = self.lines[self.first_lines[index]]
-        return next(piece.start for piece in pieces if piece.entry == index)
+        return next(p.start for p in self.lines[self.first_lines[index]] if p.entry == index)
 
 
 class TokenPage(Lines, can_focus=True):
@@ -123,7 +118,8 @@ class TokenPage(Lines, can_focus=True):
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint the entries that the cursor left and reached."""
         for index in (old, new):
-            self.change_lines(self._layout.lines_of(index))
+            first, last = self._layout.first_lines[index], self._layout.last_lines[index]
+            self.change_lines(range(first, last + 1))
         self._scroll_to_cursor()
         self.post_message(self.Moved())
 

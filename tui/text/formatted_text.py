@@ -35,8 +35,7 @@ HEADING, CODE = "bold $text-accent", "$text-accent"
 GROUND = "on $panel 60%"
 """The background of a block of code."""
 BULLETS, FRAME = "•◦▪", "▌ "
-SIDES: dict[object, float] = {"text-align:center": 0.5, "text-align:right": 1.0}
-"""The share of the free cells before the text of a cell, by the style that the parser gives it."""
+SIDES = {"text-align:center": 0.5, "text-align:right": 1.0}  # as the parser names them
 _FAINT = re.compile(r" \d+%")
 
 
@@ -117,11 +116,10 @@ class Formatter:
         """Return what an item of a list draws before its first line, and before the others."""
         mark = token.info + token.markup
         start = self._skip(mark) + self._offset
+        depth = sum(rest != FRAME for _, rest in self._containers)  # the items around it
+        bullet = drawn(f"{BULLETS[depth % len(BULLETS)]} ")
         if token.info:  # a number is written by the model
             bullet = Fragment(drawn(f"{mark} ").content, range(start, start + len(mark)))
-        else:
-            depth = sum(rest != FRAME for _, rest in self._containers)  # the items around it
-            bullet = drawn(f"{BULLETS[depth % len(BULLETS)]} ")
         return bullet, " " * len(bullet.content)
 
     def _part(
@@ -140,7 +138,7 @@ class Formatter:
         self._cursor = start + len(mark)
         return start
 
-    def _inline(self, token: Token, style: str = "") -> Fragment:
+    def _inline(self, token: Token, style: str) -> Fragment:
         """Return the text of a paragraph, a heading or a cell."""
         parts = list[Fragment]()
         styles = [style] if style else []  # of the marks that are open
@@ -156,12 +154,11 @@ class Formatter:
                 self._skip(child.markup)
                 styles.pop()
             else:
-                is_code = child.type == "code_inline"
-                mark = child.markup if is_code else ""
+                mark = child.markup if child.type == "code_inline" else ""
                 self._skip(mark)
                 positions = self._positions(child.content)
-                style = " ".join([*styles, CODE] if is_code else styles)
-                parts.append(Fragment(Content.styled(child.content, style), positions))
+                own_style = " ".join([*styles, CODE] if mark else styles)
+                parts.append(Fragment(Content.styled(child.content, own_style), positions))
                 self._skip(mark)
         return with_ghosts(expand_tabs(join(parts)), self.ghosts)
 
@@ -174,12 +171,11 @@ class Formatter:
         positions = []
         for character in content:
             if character.isspace():  # such as a line break that is shown as a space
-                positions.append(self._cursor + self._offset)
-                continue
-            start = self._source.find(character, self._cursor)
-            if start >= 0:
-                self._cursor = start + 1
-            positions.append(self._cursor - 1 + self._offset)
+                positions.append(self._offset + self._cursor)
+            else:
+                start = self._source.find(character, self._cursor)
+                self._cursor = start + 1 if start >= 0 else self._cursor
+                positions.append(self._offset + self._cursor - 1)
         return positions
 
     def _code(self, token: Token, labelled: bool) -> Fragment:
@@ -215,7 +211,7 @@ class Formatter:
                 case "th_open" | "td_open":
                     style = HEADING if token.type == "th_open" else ""
                     if len(rows) == 1:
-                        sides.append(SIDES.get(token.attrs.get("style"), 0.0))
+                        sides.append(SIDES.get(str(token.attrs.get("style")), 0.0))
                 case "inline":
                     rows[-1].append(self._inline(token, style))
                 case "table_close":

@@ -34,11 +34,6 @@ class Fragment(NamedTuple):
             for content, (begin, end) in parts
         ]
 
-    def ending(self, count: int) -> "Fragment":
-        """Return the last `count` characters."""
-        begin = max(0, len(self.content) - count)
-        return Fragment(self.content[begin:], self.positions[begin:])
-
     def followed_by(self, mark: Content) -> "Fragment":
         """Return the fragment with a mark after its text, which replaces the first drawn cell."""
         end = min(len(self.positions), len(self.content))
@@ -153,7 +148,9 @@ class BlockPart:
 
     def lines(self, width: int) -> Iterator[Fragment]:
         """Yield its lines; marks on the left take half of a line at most."""
-        first, rest = self.first.ending(width // 2), self.rest[-(width // 2) :]
+        content, positions = self.first
+        cut = max(0, len(content) - width // 2)
+        first, rest = Fragment(content[cut:], positions[cut:]), self.rest[cut:]
         if self.after_blank:
             yield drawn(rest.rstrip())
         for number, line in enumerate(self.body.wrapped(max(width - cell_len(rest), 1))):

@@ -74,10 +74,6 @@ class TextView(Widget):
         self._painted, self._pause = 0.0, REPAINT_EVERY_S
         self._timer: Timer | None = None
 
-    def on_mount(self) -> None:
-        """Show the rounds that arrived before it was mounted."""
-        self._lay_out_again()
-
     @property
     def text(self) -> str:
         """The source of the text that is shown."""
@@ -189,7 +185,6 @@ class TextView(Widget):
     def _lay_out_again(self) -> None:
         if self._layout is not None:
             self._lay_out(self._layout.width)
-        if self.is_mounted:
             self.refresh(layout=True)
 
     def _lay_out(self, width: int) -> None:

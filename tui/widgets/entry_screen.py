@@ -52,9 +52,13 @@ class TextEntry(TextArea):
         if event.character not in JOINERS:
             await super()._on_key(event)
             return
-        self.replace(event.character, *self.selection, maintain_selection_offset=False)
+        self.type_in(event.character)
         event.stop()
         event.prevent_default()
+
+    def type_in(self, text: str) -> None:
+        """Replace the selection by a text, with the cursor after it."""
+        self.replace(safe(text), *self.selection, maintain_selection_offset=False)
 
     def undo(self) -> None:
         """Undo the last edit."""
@@ -195,7 +199,7 @@ class EntryScreen(Dialog[str | None]):
     def action_new_line(self) -> None:
         """Begin another line, if there may be many."""
         if self._many_lines:
-            self.input.replace("\n", *self.input.selection, maintain_selection_offset=False)
+            self.input.type_in("\n")
 
     def action_accept(self) -> None:
         """Return a valid text; an unchanged one in its original form, not made safe."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from textual import on
@@ -13,7 +14,7 @@ from assistant.events import CallDelta, Origin, Step
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.support import Support, check, wrong_citations
 from assistant.stats import Stats
-from assistant.store.values import State, StoredMessage
+from assistant.store.values import StoredMessage
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import TO_MESSAGES, footnote, named_sources
@@ -41,7 +42,6 @@ class Answer(Turn):
         self._active_branch = branch
         self.steps: list[Step] = []
         """The rounds; those of a stored answer after `fetch_steps`."""
-        self.state: State = record.state
         self._opened_again = not self.busy
         self.tokens = TextView(is_streaming=self.busy)
         self.thought = Thought(record.thought, record.stats, self.busy)
@@ -72,11 +72,6 @@ class Answer(Turn):
             self.tokens.show([as_step(self.text)])
             self.end(record)
             self._fetch()
-
-    @property
-    def busy(self) -> bool:
-        """Whether more is to come."""
-        return self.state == "streaming"
 
     def add(self, step: Step) -> None:
         """Append a round; an answer that had ended continues."""
@@ -112,7 +107,7 @@ class Answer(Turn):
 
         records = self._active_branch.records
         support = check(record, records)
-        self.state = record.state
+        self.record = record
         self._files = names(record, records)
         wrong = wrong_citations(record.content, support.wrong)
         self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
@@ -128,7 +123,8 @@ class Answer(Turn):
 
     def resume(self) -> None:
         """Continue an answer that was stopped: new rounds follow the existing ones."""
-        self.state, self.tokens.marks = "streaming", ()
+        self.record = replace(self.record, state="streaming")
+        self.tokens.marks = ()
         self._footnote.display = False
         self.tokens.set_streaming(True)
         self.thought.set_streaming(not self.text)
@@ -175,7 +171,8 @@ class Answer(Turn):
         """Return whether there is something to do for the verb."""
         match verb:
             case "continue":
-                return self.state in ("stopped", "failed") and bool(self.text or self.thought.text)
+                has_begun = bool(self.text or self.thought.text)
+                return self.record.state in ("stopped", "failed") and has_begun
             case "regenerate":
                 return not self.busy
             case "apply":
@@ -193,11 +190,8 @@ class Answer(Turn):
 
 
 def footer_lines(record: StoredMessage, support: Support, is_opened_again: bool) -> str:
-    """Return the lines below an answer: its sources, warnings, and how it was decoded.
-
-    That nothing was found for it was said before it, so only an answer of the past says it again.
-    """
+    """Return the lines below an answer: its sources, warnings, and how it was decoded."""
     sources = named_sources(record.content, record.attachments)
-    unfound = support.unfound if is_opened_again else ""
+    unfound = support.unfound if is_opened_again else ""  # a new answer has said so before
     lines = (one_line(line) for line in (sources, unfound, *support.warnings))
     return "\n".join(filter(None, (*lines, footnote(record))))

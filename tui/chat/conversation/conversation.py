@@ -22,7 +22,6 @@ from tui.chat.conversation.turn import Turn, UserTurn, turns_in
 from tui.chat.conversation.welcome import NOVICE, Note, NoteKind, Welcome
 
 HINT = " ↓ new text below "
-MINUTE_S = 60.0
 
 
 class Conversation(VerticalScroll):
@@ -62,9 +61,8 @@ class Conversation(VerticalScroll):
         """Remembers the scroll position, and moves from turn to turn."""
 
     def on_mount(self) -> None:
-        """Stay at the end when turns are added, and show their dates when a day is over."""
+        """Stay at the end when turns are added."""
         self.anchor()
-        self.set_interval(MINUTE_S, self._update_dates)
         layouts = self.screen.screen_layout_refresh_signal
         layouts.subscribe(self, lambda _: self.reader.laid_out(), immediate=True)
         layouts.subscribe(self, lambda _: self._older.fill(), immediate=True)
@@ -72,10 +70,6 @@ class Conversation(VerticalScroll):
     def compose(self) -> ComposeResult:
         """Lay out the hint; the turns are mounted once the store is open."""
         yield self.hint
-
-    def _update_dates(self) -> None:
-        for turn in self.turns:
-            turn.watch_record()
 
     @property
     def turns(self) -> list[Turn]:

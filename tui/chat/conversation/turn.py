@@ -33,7 +33,7 @@ SOURCES = "List the passages it cites, or was asked about"
 APPLY = "Show the change to a file, then write it"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
-MONTH = 28 * 86400.0
+MINUTE_S, MONTH_S = 60.0, 28 * 86400.0
 SHOWN = 3000
 """Characters of a turn that are shown; a pasted book would make every layout slow."""
 
@@ -109,8 +109,9 @@ class Turn(Vertical):
         yield self.head
 
     def on_mount(self) -> None:
-        """Show the time and the branch."""
+        """Show the time and the branch, and the date once a day is over."""
         self.watch_record()
+        self.set_interval(MINUTE_S, self.watch_record)
 
     def watch_record(self) -> None:
         """Show the time and the branch of the stored message."""
@@ -224,7 +225,7 @@ def when(moment: float) -> str:
     then, now = localtime(moment), localtime()
     if then[:3] == now[:3]:
         return strftime("%H:%M", then)
-    recent = 0 <= time() - moment < MONTH * 6
+    recent = 0 <= time() - moment < MONTH_S * 6
     return strftime("%d %b %H:%M" if recent else "%d %b %Y %H:%M", then)
 
 

@@ -95,17 +95,13 @@ class Picker(OptionList):
         """Handle a key while it is open; return whether it was used."""
         if self._at is None:
             return False
-        if key == "escape":
-            self._cancel()
-        elif key == "up":
-            self.action_cursor_up()
-        elif key == "down":
-            self.action_cursor_down()
-        elif key in ("enter", "tab"):  # without a file, Enter sends the text
+        if key in ("enter", "tab"):  # without a file, Enter sends the text
             return self.accept() or self.on_pick is not None
-        else:
-            return False
-        return True
+        moves = {"up": self.action_cursor_up, "down": self.action_cursor_down}
+        act = self._cancel if key == "escape" else moves.get(key)
+        if act is not None:
+            act()
+        return act is not None
 
     def accept(self) -> bool:
         """Choose the file under its cursor; return whether there is one."""
