@@ -167,17 +167,16 @@ class ChatRows(Lines, can_focus=True):
         if row.heading:
             return Content.styled(f" {row.heading}", "bold $text-accent")
         summary = self.listing.summaries[row.chat_index]
-        width = self.line_width
         if row.snippet:
-            line = snippet(summary, self.listing.words, width)
+            line = snippet(summary, self.listing.words, self.line_width)
         else:
-            line = title(summary, self.listing.today, summary.id == self.current, width)
+            line = title(summary, self.listing.today, summary.id == self.current, self.line_width)
         if row.chat_index != self.cursor:
             return line
         style = CURSOR if self.has_focus else CURSOR_BLURRED
         if self.app.no_color:
             style = "reverse" if self.has_focus else "underline"
-        return Content.styled(line.pad_right(width - line.cell_length).plain, style)
+        return Content.styled(line.pad_right(self.line_width - line.cell_length).plain, style)
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint the rows that the cursor left and reached."""

@@ -84,8 +84,7 @@ def facts(
 
     `source` is a sentence on the passages that it may be copied from.
     """
-    width = size.width
-    blank = [Content("")] if size.height >= MIN_HEIGHT_WITH_BLANKS else []
+    width, blank = size.width, [Content("")] if size.height >= MIN_HEIGHT_WITH_BLANKS else []
     number_of_total = Content.styled(f"id {entry.item.id} · {number:,} of {total:,}", MUTED)
     name = Content.styled(f" {visible(entry.item.text)} ", "bold $text-accent on $boost")
     lines = [

@@ -156,12 +156,11 @@ class TokenPage(Lines, can_focus=True):
 
     def action_rejection(self, by: int) -> None:
         """Go to the next or the previous rejected draft token."""
-        ahead, where = range(self.cursor + 1, len(self.entries)), "after"
-        if by < 0:
-            ahead, where = range(self.cursor - 1, -1, -1), "before"
+        after, before = range(self.cursor + 1, len(self.entries)), range(self.cursor - 1, -1, -1)
+        ahead = after if by > 0 else before
         rejection = next((i for i in ahead if self.entries[i].is_rejected), None)
         if rejection is None:
-            self.notify(f"No wrong guess {where} this one.")
+            self.notify(f"No wrong guess {'after' if by > 0 else 'before'} this one.")
         self._go_to(rejection)
 
     @property

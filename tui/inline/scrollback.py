@@ -188,8 +188,7 @@ class Scrollback:
             self.note(self._thought if self.thoughts else "", MUTED)
             self._thought = ""
         elif self._thought:
-            thinking = f"thinking: {plural(event.stats.thought_tokens, 'token')}"
-            activity = Activity(thinking, 0.0)
+            activity = Activity(f"thinking: {plural(event.stats.thought_tokens, 'token')}", 0.0)
         self.show_status(last=event, activity=activity)
         self._add([Step(event.tokens, event.rejected)])
 

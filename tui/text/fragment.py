@@ -67,8 +67,7 @@ def join(parts: Iterable[Fragment]) -> Fragment:
     contents, positions = list[Content](), list[int]()
     for content, known in parts:
         contents.append(content)
-        positions += known[: len(content)]
-        positions += [-1] * (len(content) - len(known))
+        positions += [*known[: len(content)], *[-1] * (len(content) - len(known))]
     return Fragment(Content("").join(contents), positions)
 
 

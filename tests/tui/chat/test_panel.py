@@ -65,8 +65,7 @@ def decoded(stats: Stats = FAST, forecast: Forecast = MEASURED) -> Decoded:
 async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) -> None:
     async with open_panel() as panel:
         assert NO_FIGURES in panel_text(panel)
-        nothing = "\x1b[31m is not a draft."
-        panel.ready(recorded.ready(answer), nothing)
+        panel.ready(recorded.ready(answer), "\x1b[31m is not a draft.")
         assert "␛[31m is not a" in panel_text(panel)
         for round_ in recorded.rounds(answer):
             show(panel, round_)

@@ -90,7 +90,6 @@ class Answer(Turn):
         """Show what one round added to the tool calls."""
         if not deltas:
             return
-        self._call = self._call if self._calling.display else ""
         self._call += "".join(f"{delta.name}{delta.arguments}" for delta in deltas)
         self._calling.display = True
         self._calling.update(safe(f"▸ Calling {' '.join(self._call.split())}"), layout=False)
@@ -113,7 +112,7 @@ class Answer(Turn):
         self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
         self.tokens.set_streaming(False)
         self.thought.set_streaming(False)
-        self._calling.display = False
+        self._calling.display, self._call = False, ""
         footnote = footer_lines(record, support, self._opened_again)
         if self._files:
             footnote += f" · {TO_MESSAGES}, a writes {self._files}"

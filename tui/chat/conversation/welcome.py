@@ -89,9 +89,8 @@ class SuggestionLine(Static):
 
     def render(self) -> Content:
         """Draw the name, and the meaning where it fits."""
-        mark, hue, muted = "  ", "bold", "$foreground-muted"
-        if self.chosen:
-            mark, hue, muted = "▸ ", "bold $text-accent", ""
+        mark, hue = ("▸ ", "bold $text-accent") if self.chosen else ("  ", "bold")
+        muted = "" if self.chosen else "$foreground-muted"
         name, meaning = f"{mark}{self._suggestion.name:<13} ", self._suggestion.meaning
         fits = len(name) + len(meaning) <= self.size.width
         return Content.assemble((name, hue), (meaning if fits else "", muted))
