@@ -100,6 +100,7 @@ class IndexFile:
     ) -> None:
         """Replace the entry of a file: its passages, or the reason why it is left out."""
         self._remove(file.path)
+        self._sql.execute("UPDATE folder SET revision = revision + 1")  # of the vocabulary
         row = (file.path, file.size, file.changed, digest, language, reason)
         do = self._sql.execute
         file_id = do("INSERT INTO file VALUES (NULL, ?, ?, ?, ?, ?, ?)", row).lastrowid

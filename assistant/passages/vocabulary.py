@@ -7,12 +7,13 @@ from collections.abc import Set as AbstractSet
 from contextlib import closing
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from assistant.passages import index_file, words
 
 PART, SHORT = 4, 3  # the fewest letters of a part of a compound, and of a part that is a word
+BEGINNING = 5  # letters of a part that is known if a word of the folder begins with them
 ALIKE = 0.8  # the share of the letters of two words that they must have in common, in order
 MAX_TERMS = 40  # the most terms that a word is searched as
 
@@ -24,6 +25,7 @@ class Vocabulary:
         """Take pairs of a term and a word."""
         self.words = dict(rows)
         self._text = "\n".join(["", *self.words, ""])
+        self._beginnings = {term[:count] for term in self.words for count in (PART, BEGINNING)}
         self._by_beginning = defaultdict[str, list[tuple[str, str]]](list)
         for term, word in self.words.items():
             self._by_beginning[word[:2]].append((term, word))
@@ -36,13 +38,16 @@ class Vocabulary:
         """
 
         def is_part(rest: str) -> bool:
-            if len(rest) >= PART and (len(part) > PART or f"\n{rest[:5]}" in self._text):
+            if len(rest) >= PART and (len(part) > PART or rest[:BEGINNING] in self._beginnings):
                 return True
             return len(rest) >= SHORT and rest in question_terms
 
-        ends = [(term, *term.split(part, 1)) for term in self.containing(part) if term != part]
-        fit = (term for term, first, last in ends if not (first and last) and is_part(first + last))
-        return set(islice(fit, MAX_TERMS)) if len(part) >= PART or part in question_terms else set()
+        if len(part) < PART and part not in question_terms:
+            return set()
+        beginning = ((term, term[len(part) :]) for term in self.containing(f"\n{part}"))
+        ending = ((term, term[: -len(part)]) for term in self.containing(f"{part}\n"))
+        fit = (term for term, rest in chain(beginning, ending) if is_part(rest))
+        return set(islice(fit, MAX_TERMS))
 
     def parts(self, word: str, languages: Iterable[str]) -> set[str]:
         """Return the terms of the two parts of a compound, or of the one that is known."""
@@ -84,10 +89,10 @@ def of(sql: sqlite3.Connection) -> Vocabulary:
     (_, _, path), *_ = sql.execute("PRAGMA database_list")
     if not path:  # that of a text, in memory
         return Vocabulary(sql.execute("SELECT term, word FROM vocabulary"))
-    return _read(path, *sql.execute("SELECT count(*), max(id) FROM vocabulary").fetchone())
+    return _read(path, *sql.execute("SELECT revision FROM folder").fetchone())
 
 
 @lru_cache(2)
-def _read(path: str, count: int, last: int) -> Vocabulary:
+def _read(path: str, revision: int) -> Vocabulary:
     with closing(index_file.open_index(Path(path))) as sql:
         return Vocabulary(sql.execute("SELECT term, word FROM vocabulary"))

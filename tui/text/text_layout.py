@@ -82,8 +82,8 @@ class TextLayout:
         # Until its first line is complete, a block may turn out to be a part of the one before.
         # So the blocks that follow the last one that has begun surely are laid out again.
         line_breaks = source.count("\n")
-        begun = [number for number, block in enumerate(blocks) if block.head < line_breaks]
-        last = begun[-1] if begun else 0
+        certain = [number for number, block in enumerate(blocks) if block.head < line_breaks]
+        last = certain[-1] if certain else 0
         for number, block in enumerate(blocks):
             if number <= last or formatter.size(block) > MAX_BLOCK:
                 self.stable, self._opening = len(self.lines), block.opening

@@ -65,9 +65,12 @@ def _rows(rows: str) -> str:
     return "".join(f"<w:tr>{row}</w:tr>" for row in cells)
 
 
+_NEXT = "</w:r></w:p><w:p><w:r>"  # a paragraph
+
+
 def _run(text: str) -> str:
     text = text.replace("\u2011", "</w:t><w:noBreakHyphen/><w:t>")
-    text = text.replace("<br>", "</w:t><w:br/><w:t>")
+    text = text.replace("<br>", "</w:t><w:br/><w:t>").replace("¶", f"</w:t>{_NEXT}<w:t>")
     return f"<w:r><w:t>{text}</w:t></w:r>".replace("\u00ad", "</w:t><w:softHyphen/><w:t>")
 
 

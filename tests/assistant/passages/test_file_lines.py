@@ -43,7 +43,7 @@ def texts(data, kind):
         ("\x1b[1;32minfo\x1b[0m started", ".log", ["info started"]),
         (docx("Part HS\u201112\n[note] Or 14.\n[box] Hot sur\u00adface"), ".docx",
          ["Part HS-12", "Hot surface", "Or 14."]),
-        (docx("! Title\n# One\n| a | b |\n| 1 | two words |\nEnd"), ".docx",
+        (docx("! Title\n# One\n| a | b |\n| 1 | two¶words |\nEnd"), ".docx",
          ["# Title", "# One", "| a | b |", "|---|---|", "| 1 | two words |", "End"]),
         (docx("| all of it |\n| is layout |"), ".docx", ["all of it", "is layout"]),
         ("<table><tr><td>a\n<td>layout</table>", ".html", ["a", "layout"]),

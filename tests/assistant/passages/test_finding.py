@@ -47,6 +47,11 @@ def test_of_each_thing_that_a_question_compares_a_passage_is_among_the_first(wri
     assert {*names(index, "Is it about lemurs, quokkas or 17?")} == {"x17.md", "y.md"}
 
 
+def test_a_passage_that_adds_little_to_the_best_one_is_left_out(write):
+    index = write(a="Zebra, giraffe, okapi, lemur, otter and tapir.", b="Otto swims.")
+    assert names(index, "Do zebra, giraffe, okapi, lemur, otter and tapir swim?") == ["a.md"]
+
+
 def test_a_folder_that_says_nothing_of_a_question_finds_nothing(write):
     index = write(a="The zebra drinks in the evening.", b="The giraffe sleeps at night.")
     assert index.find("What is the capital of Mongolia?").passages == []

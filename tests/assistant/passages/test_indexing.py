@@ -10,7 +10,7 @@ from contextlib import closing
 import psutil
 import pytest
 
-from assistant.passages import file_lines, index_file, walking
+from assistant.passages import file_lines, index_file, vocabulary, walking
 from assistant.passages.folder_index import FolderIndex, update
 from assistant.streamed_text import PACKED
 from assistant.tools.folders import Folders
@@ -81,6 +81,14 @@ def test_an_index_after_many_changes_is_that_of_the_folder_as_it_is(folder, cach
             counts.append(sql.execute("SELECT * FROM temp.seen ORDER BY term").fetchall())
             counts[-1] += sql.execute("SELECT term FROM vocabulary ORDER BY term").fetchall()
     assert counts[0] == counts[1] != []
+
+
+def test_a_misspelled_word_is_looked_for_among_the_words_that_the_folder_has_now(folder, cache):
+    for word in ("giraffe", "okapi", "giraffe"):
+        (folder / "a.txt").write_text(f"{word}\n")
+        assert indexed(folder, cache).find(f"{word}x").instead == {f"{word}x": word}
+    with closing(sqlite3.connect(index_file.index_path(folder, cache))) as sql:
+        assert vocabulary.of(sql).words.keys() == {"giraff", "txt"}
 
 
 def test_the_index_of_a_folder_that_is_gone_is_deleted(folder, cache, tmp_path):
