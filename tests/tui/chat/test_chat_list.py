@@ -236,14 +236,14 @@ async def test_a_refresh_of_the_list_cancels_no_opening(
 ) -> None:
     async with listed(store) as page:
         await page.press(*"zebra")
-        reading, go_on, read = Event(), Event(), chat_list._read
+        reading, go_on, read = Event(), Event(), chat_list.listing
 
         def slowly(*asked: Any) -> Any:
             reading.set()
             go_on.wait(WAIT_S)
             return read(*asked)
 
-        monkeypatch.setattr(chat_list, "_read", slowly)
+        monkeypatch.setattr(chat_list, "listing", slowly)
         await page.pilot.press("enter")
         await asyncio.to_thread(reading.wait, WAIT_S)
         page.chats.refresh_list()  # as at the end of an answer

@@ -111,7 +111,7 @@ class Turn(Vertical):
     def on_mount(self) -> None:
         """Show the time and the branch, and the date once a day is over."""
         self.watch_record()
-        self.set_interval(MINUTE_S, self.watch_record)
+        self.set_interval(MINUTE_S, lambda: Turn.watch_record(self))  # the head alone
 
     def watch_record(self) -> None:
         """Show the time and the branch of the stored message."""
