@@ -149,8 +149,7 @@ class ChatRows(Lines, can_focus=True):
     def fill(self, listing: Listing, to: int | None = None) -> None:
         """Replace the conversations; go to that with the id `to`, else stay, or go to the first."""
         same_search = listing.words == self.listing.words
-        stays = same_search or not listing.words
-        before = self.chosen.id if stays and self.chosen else None
+        before = self.chosen.id if self.chosen and (same_search or not listing.words) else None
         ids = [summary.id for summary in listing.summaries]
         index = min(self.cursor, max(len(ids) - 1, 0)) if same_search else 0
         wanted = to if to in ids else before

