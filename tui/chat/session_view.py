@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from msgspec import structs
-
 from assistant.events import Decoded, Loading, Prefilled, Step, Warned
 from assistant.session import events
 from assistant.session.chat_session import ChatSession
@@ -146,11 +144,12 @@ class SessionView:
         if not isinstance(answer, Answer):
             return  # it is of another conversation
         answer.show_call(event.tool_calls)
-        if before := answer.record.stats:  # the answer is continued
-            event = structs.replace(event, stats=before.plus(event.stats))
+        answer.add(Step(event.tokens, event.rejected))
+        if before := answer.record.stats:  # it is continued: the figures are of all of it
+            stats = before.plus(event.stats)
+            event = Decoded((), (), event.lookahead, event.context_used, stats, event.forecast)
         if self._screen.status.state.activity is not None:  # the prompt has been read
             self._screen.status.show(activity=ANSWERING)  # until there are figures
-        answer.add(Step(event.tokens, event.rejected))
         answer.show_stats(event.stats)
         if self._pending_figures is None:
             self._screen.set_timer(FIGURES_EVERY, self._show_figures)

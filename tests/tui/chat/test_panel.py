@@ -13,6 +13,7 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.events import Decoded, Event, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
+from tests.tui.rest import until
 from tui.chat.panel import NO_FIGURES, FiguresPanel
 from tui.formatting import bar, shares, sparkline
 from tui.outlook import DOING
@@ -32,7 +33,7 @@ async def open_panel() -> AsyncIterator[FiguresPanel]:
     async with App[None]().run_test(size=(140, 50)) as pilot:
         await pilot.app.mount(panel := FiguresPanel())
         panel.display = True
-        await pilot.pause()
+        await until(pilot, lambda: panel._lines)
         yield panel
 
 
