@@ -31,8 +31,7 @@ class Stop(StrEnum):
 
 Role = Literal["target", "draft"]
 Severity = Literal["warning", "error"]
-Part = Literal["answer", "thought", "call", "marker"]
-"""The part of an answer that a token belongs to; markers enclose thoughts."""
+Part = Literal["answer", "thought", "call", "marker"]  # of an answer; markers enclose thoughts
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +257,7 @@ class PrefillDone(Struct, frozen=True, tag=True):
     """A `Prefill` has ended."""
 
 
-AnswerEvent = Prepared | Prefilled | Warned | Decoded | Finished | Failed
-"""The events of one answer."""
+AnswerEvent = Prepared | Prefilled | Warned | Decoded | Finished | Failed  # those of one answer
 
 
 class RaceReady(Struct, frozen=True, tag=True):

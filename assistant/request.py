@@ -17,16 +17,12 @@ Switch = Literal["auto", "on", "off"]
 Effort = Literal["low", "medium", "high"]
 RULES: tuple[RuleName, ...] = ("token", "block")
 
-# The names of the draft sources.
 SOURCES = ("edit", "suffix", "tail", "ngram", "model")
-"""Those of a chat, in their initial order."""
+"""The names of the draft sources of a chat, in their initial order."""
 COPYING = frozenset(SOURCES) - {"model"}  # those that need no draft model
 
-ANSWER_BUDGET = 200
-"""Tokens of the context that a prompt leaves for an answer of unknown length."""
-LONGEST_CONSTRAINT = 1_000_000
-"""Characters of the longest constraint; a longer one takes minutes to compile."""
-
+ANSWER_BUDGET = 200  # tokens of the context that a prompt leaves for an answer of unknown length
+LONGEST_CONSTRAINT = 1_000_000  # characters; a longer one takes minutes to compile
 
 AnyJob = Any  # a job of any protocol: a plain frozen value
 ConstraintKind = Literal["schema", "regex", "grammar"]
@@ -64,8 +60,7 @@ class EngineArgs:
 
 
 ToolChoice = Literal["auto", "none", "required"]
-LONGEST_STOP = 1_000
-"""Characters of a stop string: each token of an answer is compared with all of it."""
+LONGEST_STOP = 1_000  # characters: each token of an answer is compared with all of a stop string
 SUFFIX_START = 8  # characters besides blanks that no answer has in common with a suffix by chance
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 _MINIMUMS = {"lookahead": 0, "max_tokens": 1, "seed": 0, "alternatives": 0, "thinking_budget": 0}

@@ -19,7 +19,7 @@ HOMES = {
     "huggingface_hub": ("models/files/",), "textual": ("tui/",), "rich": ("tui/",),
     "prompt_toolkit": ("tui/inline/",),
     "click": ("tui/",), "jinja2": ("assistant/prompt/",), "pathspec": ("assistant/passages/",),
-    "pypdfium2": ("assistant/passages/",), "snowballstemmer": ("assistant/passages/",),
+    "pypdfium2": ("assistant/passages/",), "Stemmer": ("assistant/passages/",),
     "tree_sitter": ("assistant/edit/",),
     "mcp": ("assistant/tools/",), "mcp_types": ("assistant/tools/",),
     "anyio": ("assistant/tools/",), "pydantic": ("assistant/tools/",),

@@ -12,8 +12,7 @@ from assistant.request import Message, Tool, ToolCall
 _ID = 9  # characters
 _OFFER = Path(__file__).with_name("offer.txt").read_text("utf-8")
 Syntax = Literal["json", "xml", "gemma"]
-QUOTE = '<|"|>'
-"""The quotes of strings in Gemma 4's syntax; a control token in its vocabulary."""
+QUOTE = '<|"|>'  # around strings in Gemma 4's syntax; a control token in its vocabulary
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The grammar of answers that may call tools, in llguidance's dialect of Lark."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from assistant.calling.arguments import Schema
 from assistant.calling.formats import BARE, BARE_AGAIN, BARE_BETWEEN, BARE_END, CallFormat
@@ -49,7 +49,11 @@ class CallGrammar:
     ) -> Iterator[str]:
         """Yield the alternatives of an answer with calls, after free text if there may be some."""
         call_format, rules = self._format, self._rules
-        arguments = self._arguments()
+        arguments = rules.json
+        if call_format.syntax == "xml":
+            arguments = XmlRules(rules).arguments
+        elif call_format.syntax == "gemma":
+            arguments = GemmaRules(rules).arguments
         rules.lines.append("call: " + " | ".join(f"call_{i}" for i in range(len(schemas))))
         for i, (name, schema) in enumerate(schemas.items()):
             head, tail = rules.text(name + call_format.between), rules.text(call_format.closes)
@@ -68,11 +72,3 @@ class CallGrammar:
         """Return the alternatives of a call in bare JSON, one for each tool."""
         heads = (f"{start}{pattern_of(name)}{BARE_BETWEEN}" for name in names)
         return " | ".join(f"/{head}/ args_{i} /{BARE_END}/" for i, head in enumerate(heads))
-
-    def _arguments(self) -> Callable[[Schema], str]:
-        match self._format.syntax:
-            case "xml":
-                return XmlRules(self._rules).elements
-            case "gemma":
-                return GemmaRules(self._rules).arguments
-        return self._rules.json

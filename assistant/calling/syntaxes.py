@@ -184,8 +184,8 @@ class XmlRules:
         # reads a newline as the start of the end could not undo that.
         rules.lines.append(f'any_text: {rules.up_to("TEXT", _END[:-1])} "\\n"')
 
-    def elements(self, schema: Schema) -> str:
-        """Return the rule of an object's elements, in the order of its schema."""
+    def arguments(self, schema: Schema) -> str:
+        """Return the rule of a tool's arguments, in the order of its schema."""
         known, needed = properties(schema), required(schema)
         named = {name: part for name, part in known.items() if ">" not in name}
         self._rules.enforce_only(schema, OBJECT)

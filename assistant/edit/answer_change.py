@@ -40,21 +40,24 @@ def answer_changes(
 ) -> tuple[list[AnswerChange], list[str]]:
     """Return the changes that an answer on a path proposes, and why others cannot be made."""
     before = takewhile(lambda other: other.id != answer.id, path)
-    (*_, request) = ["", *(other.content for other in before if other.role == "user")]
+    questions = [other.content for other in before if other.role == "user"]
     changes, reasons = list[AnswerChange](), list[str]()
     for proposal in proposals(answer, path):
         try:
-            changes.append(_change(proposal, request))
+            changes.append(_change(proposal, questions[-1] if questions else ""))
         except (UsageError, StorageError) as error:
             reasons.append(str(error))
-    return changes, reasons or ([] if changes else [NONE])
+    if not changes and not reasons:
+        reasons.append(NONE)
+    return changes, reasons
 
 
 def _change(proposal: ProposedFile, request: str) -> AnswerChange:
     """Return a change; UsageError if the file has it already, StorageError if it is read-only."""
     if proposal.reason:
         raise UsageError(proposal.reason)
-    name, path = proposal.name, expand_user(proposal.name).absolute()
+    name = proposal.name
+    path = expand_user(name).absolute()
     file = text_file.read(path) if os.path.lexists(path) else text_file.new(path)
     if not file.missing:
         text_file.check_writable(path)

@@ -34,18 +34,23 @@ def compare(old: Sequence[str], new: Sequence[str], is_whole: bool = True) -> li
     # The matcher takes quadratic time, so equal lines at both ends are left out, up to CONTEXT.
     before, after = ([*head, *lines[above : len(lines) - below], *tail] for lines in (old, new))
     matcher = SequenceMatcher[str | int](None, before, after, autojunk=False)
-    *_, (a, _, size), _end = [(0, 0, 0), *matcher.get_matching_blocks()]
-    reached = len(before) if is_whole else a + size
-    matcher.set_seq1(before[:reached])
+    reached = len(before)
+    if not is_whole:  # the rest may still come
+        *_, (start, _, size), _end = [(0, 0, 0), *matcher.get_matching_blocks()]
+        reached = start + size
+        matcher.set_seq1(before[:reached])
     skipped = above - len(head)
     old, new = old[skipped:], new[skipped:]
     hunks = list[Hunk]()
     for group in matcher.get_grouped_opcodes(CONTEXT):
-        lines = tuple(line for code in group for line in _lines(code, old, new))
-        tag, start, end = group[-1][0], group[-1][1], group[-1][2]
+        lines = list[Line]()
+        for tag, a, a_end, b, b_end in group:
+            lines += [Line(" " if tag == "equal" else "-", line) for line in old[a:a_end]]
+            lines += [Line("+", line) for line in new[b:b_end] if tag != "equal"]
+        tag, start, end, *_ = group[-1]
         # The context after the last group is cut to `CONTEXT`, whatever follows it.
         is_settled = tag == "equal" and end - start == CONTEXT and end + CONTEXT < reached
-        hunks.append(Hunk(skipped + group[0][1] + 1, lines, is_whole or is_settled))
+        hunks.append(Hunk(skipped + group[0][1] + 1, tuple(lines), is_whole or is_settled))
     return hunks
 
 
@@ -70,15 +75,6 @@ def _same(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many lines are equal from the start on."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _lines(
-    code: tuple[str, int, int, int, int], old: Sequence[str], new: Sequence[str]
-) -> Iterator[Line]:
-    tag, a, a_end, b, b_end = code
-    yield from (Line(" " if tag == "equal" else "-", line) for line in old[a:a_end])
-    if tag != "equal":
-        yield from (Line("+", line) for line in new[b:b_end])
 
 
 def patch(path: Path, old: bytes, new: bytes) -> bytes:

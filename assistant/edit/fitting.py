@@ -16,8 +16,7 @@ from assistant.edit.part import OPENS, Part
 STEPS = (4, 2, 8, 3)  # usual widths of an indentation; the first one is also the width of a tab
 BLANKS = " \t"
 CLOSER = re.compile(r"[)}\];,`]+|end")
-LABEL = re.compile(r"\s*(?:case|default|when)\b")
-"""The start of a line that may follow a head without deeper indentation."""
+LABEL = re.compile(r"\s*(?:case|default|when)\b")  # may follow a head, no deeper than it
 COPIED = 3  # the most lines of the rest of the file that a new part may have without repeating it
 
 
@@ -68,7 +67,8 @@ def indent(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
     The part starts in the column of the old one, and an unchanged line stays the same byte for
     byte. If a whole file differs in blanks alone, it gets the new blanks.
     """
-    old, is_whole = lines[slice(*part)], not _texts([*lines[: part.start], *lines[part.end :]])
+    old = lines[slice(*part)]
+    is_whole = not _texts([*lines[: part.start], *lines[part.end :]])
     # Where tabs separate columns, an answer may have blanks instead: its lines are still the same.
     has_columns = any("\t" in line.strip() for line in lines)
     normalised = (lambda line: " ".join(line.split())) if has_columns else str.strip
@@ -89,13 +89,10 @@ def indent(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
         filled = zip(columns, goals, new_texts, strict=True)
         return sum(column == goal for column, goal, text in filled if text)
 
-    # Most lines that the answer copies show whether it has the file's own indentation.
-    indented = [(old[i], new[j]) for i, j in unchanged if old[i].strip()]
-    indented = [(a, b) for a, b in indented if a[0] in BLANKS or b[0] in BLANKS]
-    n_exact = sum(_blanks(a) == _blanks(b) for a, b in indented)
+    copied = [(old[i], new[j]) for i, j in unchanged if old[i].strip()]
     indentations = {*map(_blanks, lines)}
     begins_alike = new[0] in old or _blanks(new[0]) == _blanks(old[0])
-    is_exact = begins_alike and (2 * n_exact > len(indented) or indentations == {""})
+    is_exact = begins_alike and (_are_mostly_exact(copied) or indentations == {""})
     columns = [_width(line, step) for line in new]
     if not is_exact:
         candidates = _candidates(new, None if is_whole else old_columns[0], step)
@@ -114,6 +111,13 @@ def indent(lines: Sequence[str], part: Part, new: Sequence[str]) -> list[str]:
         if not new_texts[j] or abs(old_columns[i] - columns[j]) < tolerance:
             result[j] = old[i]
     return result
+
+
+def _are_mostly_exact(copied: Sequence[tuple[str, str]]) -> bool:
+    """Return whether most of the indented lines that an answer copies have the file's blanks."""
+    indented = [(old, new) for old, new in copied if old[0] in BLANKS or new[0] in BLANKS]
+    n_exact = sum(_blanks(old) == _blanks(new) for old, new in indented)
+    return n_exact > len(indented) / 2
 
 
 def _candidates(new: Sequence[str], base: int | None, step: int) -> Iterator[list[int]]:

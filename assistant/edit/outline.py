@@ -169,7 +169,9 @@ def _heading(root: Node) -> str:
     if first is not None and first.type == "expression_statement" and first.named_children:
         first = first.named_children[0]
     kind = first.type if first else ""
-    return "comment" if "comment" in kind else "docstring" if kind == "string" else ""
+    if "comment" in kind:
+        return "comment"
+    return "docstring" if kind == "string" else ""
 
 
 def _text(node: Node) -> str:

@@ -42,6 +42,7 @@ def find(lines: Sequence[str], named: str, path: Path) -> Part:
     """
     numbers = LINES.fullmatch(named or f"1-{len(lines)}")
     if numbers:
+        # `int` refuses thousands of digits, and 18 are past the end of any file.
         first, last = (int(n[:18]) for n in (numbers[1], numbers[2] or numbers[1]))
         if named and not 1 <= first <= last <= len(lines):
             raise UsageError(f"{path} has lines 1 to {len(lines)}; there is no {named}.")

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice, takewhile
-from operator import itemgetter
 from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
@@ -65,16 +64,17 @@ def proposals(answer: StoredMessage, path: Iterable[StoredMessage]) -> list[Prop
     lines = END.sub("\n", answer.content).split("\n")
     before = takewhile(lambda record: record.id != answer.id, path)
     versions = _attached_files(before if any(map(MARKS.match, lines)) else ())
-    last = dict[str, tuple[Sequence[str], str]]()
+    last = dict[str, tuple[Sequence[str], str]]()  # the lines by name, and what they lack
     for name, block, gap in _named_blocks(lines, versions):
         new = _without_name(name, block, versions.get(name, ()))
         earlier, _ = last.get(name, ((), ""))
-        if earlier and name not in versions and not _likeness(earlier, new, ALIKE):
+        if earlier and name not in versions and not _likeness(earlier, new):
             gap = "the answer has another block of this name"
             new = max(new, earlier, key=len)
-        if new != versions.get(name) and not {*new} < {*earlier}:  # an excerpt, which it explains
+        is_excerpt = {*new} < {*earlier}  # which the answer explains
+        if new != versions.get(name) and not is_excerpt:
             last[name] = new, gap
-    return [_proposal(name, versions.get(name), *block) for name, block in last.items()]
+    return [_proposal(name, versions.get(name), new, gap) for name, (new, gap) in last.items()]
 
 
 def names(answer: StoredMessage, path: Iterable[StoredMessage]) -> str:
@@ -105,7 +105,7 @@ def _proposal(name: str, old: Sequence[str] | None, new: Sequence[str], gap: str
 
 
 def _named_blocks(
-    lines: list[str], versions: Mapping[str, Sequence[str]]
+    lines: Sequence[str], versions: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, list[str], str]]:
     """Yield the name and the lines of each block of an answer that is a file, and what it may lack.
 
@@ -113,19 +113,25 @@ def _named_blocks(
     """
     marks = {name: sum(map(bool, map(MARKS.match, old))) for name, old in versions.items()}
     limits = {name: count // 2 + ADDED if count else 1 for name, count in marks.items()}
-    start, below, budget = 0, 0, MAX_ENDS
+    start, below = 0, 0  # below the last block
+    budget = MAX_ENDS
     while start < len(lines):
         limit = min(budget, max(limits.values(), default=1))
         ends = [*islice(_ends(lines, start), max(2, limit))]
         if ends:
             budget -= len(ends)
-            lines[start] += "diff" * any(map(HUNK.match, lines[start + 1 : ends[0]][:6]))
-            texts = [dedent("\n".join(lines[start:end])).split("\n") for end in ends]
-            fits = {name: texts[: limits[name]] for name in versions}
-            name, index = _best(_label(lines[below:start], texts[0], versions), fits, versions)
+            opening = lines[start].lstrip("`~ ")
+            texts = [dedent("\n".join(lines[start:end])).split("\n")[1:] for end in ends]
+            label = _label(lines[below:start], opening, texts[0], versions)
+            is_patch = opening.endswith(PATCHES) or any(map(HUNK.match, texts[0][:6]))
+            if is_patch and not label.endswith(PATCHES):  # it is a part of that file
+                label = ""
+            tried = [name for name in versions if name.endswith(PATCHES) or not is_patch]
+            fits = {name: texts[: limits[name]] for name in tried}
+            name, index = _best(label, fits, versions)
             is_open = name not in versions and len(ends) > 1 and name.endswith((".md", ".mdx"))
             if name:
-                yield name, texts[index][1:], "its end may open a block within it" * is_open
+                yield name, texts[index], "its end may open a block within it" if is_open else ""
             start = below = ends[index]
         start += 1
 
@@ -135,68 +141,77 @@ def _best(
 ) -> tuple[str, int]:
     """Return the name of the file that a block is, or "", and the index of the best of its texts.
 
-    `fits` has the texts that are tried for each attached file. What an answer calls a block counts
-    more than what it is like, unless it is a part of that file.
+    `fits` has the texts that are tried for each attached file that it may be. What an answer calls
+    a block counts more than what it is like.
     """
     known = [name for name in versions if f"/{name}".endswith(f"/{label}") and any(versions[name])]
     known = [label] if label in known else known
     if label and not known:
         return label, 0
-    likeness, index, name = max(
-        (
-            (_likeness(old, text[1:], NAMED if name in known else ALIKE), -index, name)
-            for name, old in versions.items()
-            for index, text in enumerate(fits[name])
-            if name.endswith(PATCHES) or not text[0].endswith(PATCHES)
-        ),
-        default=(0.0, 0, ""),
-        key=itemgetter(0, 1),
-    )
-    return (name, -index) if likeness else ("", 0)
+    candidates = [
+        (_likeness(versions[name], text, is_named=name in known), name, index)
+        for name, texts in fits.items()
+        for index, text in enumerate(texts)
+    ]
+    # Of texts that are equally like a file, the shortest.
+    best = max(candidates, key=lambda candidate: (candidate[0], -candidate[2]), default=None)
+    return best[1:] if best and best[0] else ("", 0)
 
 
-def _label(above: Sequence[str], block: Sequence[str], attached: Iterable[str]) -> str:
-    """Return what an answer calls a block: beside its marks, in its first line, or above it."""
-    opening, comment = block[0].lstrip("`~ "), COMMENT.fullmatch("".join(block[1:2]))
+def _label(above: Sequence[str], opening: str, block: Sequence[str], files: Iterable[str]) -> str:
+    """Return what an answer calls a block: beside its marks, in its first line, or above it.
+
+    The first of these texts that has a name decides. One of several names, or that of a file that
+    the block only uses, is none of the block.
+    """
+    comment = COMMENT.fullmatch("".join(block[:1]))
     near, other, *_ = [*filter(str.strip, reversed(above)), "", ""]
     title = other if TITLE.match(other) and not TITLE.match(near) else ""
-    ends = {name.split("/", i)[-1] for name in attached for i in range(name.count("/") + 1)}
+    # An attached file may be named by the end of its path, in which blanks are written as `_` here.
+    ends = {name.split("/", i)[-1] for name in files for i in range(name.count("/") + 1)}
     spaced = {end.replace(" ", "_"): end for end in sorted(ends, key=len, reverse=True)}
     for text in (opening, comment[1] if comment else "", near, title):
         for word, end in spaced.items():
             text = text.replace(end, word)
-        names = {(match["used"], match["name"].removeprefix("./")) for match in NAME.finditer(text)}
-        if names:
-            used, name = names.pop()
-            is_script = Path(name).suffix in SCRIPTS and (
-                "".join(block[1:]).startswith("#!") or Path(name).name not in "\n".join(block[1:])
-            )
-            is_use = used or names or (SHELL.match(opening) and not is_script)
-            is_part = opening.endswith(PATCHES) and not name.endswith(PATCHES)
-            return "" if is_use or is_part else spaced.get(name, name)
+        named = {(match["used"], match["name"].removeprefix("./")) for match in NAME.finditer(text)}
+        if named:
+            (used, name), *others = named
+            is_own = "".join(block).startswith("#!") or Path(name).name not in "\n".join(block)
+            is_script = is_own and Path(name).suffix in SCRIPTS
+            is_used = used or (SHELL.match(opening) and not is_script)
+            return "" if others or is_used else spaced.get(name, name)
     return ""
 
 
 def _ends(lines: Sequence[str], start: int) -> Iterator[int]:
     """Yield the lines that may close the block that a line opens: blocks within it are whole."""
-    opening, inner = MARKS.fullmatch(lines[start]), ""
-    for i in range(start + 1, len(lines) if opening else 0):
+    opening = MARKS.fullmatch(lines[start])
+    if opening is None:
+        return
+    inner = ""  # the marks that have opened a block within it
+    for i in range(start + 1, len(lines)):
         marks = MARKS.fullmatch(lines[i])
-        if marks and opening and marks["indent"] == opening["indent"]:
-            sign, language = marks["sign"], marks["language"]
-            if not language and not inner and sign.startswith(opening["sign"]):
-                yield i  # or it opens a block within
-            if language and inner and sign.startswith(inner):
-                break  # it was none: this one opens the next
-            inner = "" if inner and sign.startswith(inner) else inner or sign
+        if marks is None or marks["indent"] != opening["indent"]:
+            continue
+        sign, language = marks["sign"], marks["language"]
+        if inner and sign.startswith(inner):
+            if language:
+                return  # the marks have opened none: these open the next block
+            inner = ""
+            continue
+        if not inner and not language and sign.startswith(opening["sign"]):
+            yield i  # or it opens a block within
+        inner = inner or sign
 
 
-def _likeness(old: Sequence[str], new: Sequence[str], minimum: float) -> float:
+def _likeness(old: Sequence[str], new: Sequence[str], is_named: bool = False) -> float:
     """Return the share of lines that are in both and not blank; of the two the smaller one.
 
-    It is 0 below the minimum, and more than any other where less than `ALIKE` is enough.
+    It is 0 if that is not enough. That of a version that the answer names is above all others.
     """
     one, other = ([line.strip() for line in lines if line.strip()] for lines in (old, new))
     both = (one, {*other}), (other, {*one})
     share = min(sum(line in there for line in here) / max(1, len(here)) for here, there in both)
-    return share + (minimum < ALIKE) if share >= minimum else 0.0
+    if share < (NAMED if is_named else ALIKE):
+        return 0.0
+    return 1.0 + share if is_named else share

@@ -15,8 +15,7 @@ from assistant.events import Finished, Token
 from assistant.request import Request
 from assistant.stats import Stats
 
-ABOVE = ("@", "#", "//", "/*", "*")
-"""The beginnings of lines right above a definition that belong to it."""
+ABOVE = ("@", "#", "//", "/*", "*")  # begin lines right above a definition that belong to it
 PARSES = {"parses"}  # the word for a text that does not parse: an incomplete one seldom does
 
 

@@ -13,8 +13,7 @@ WISHES = Path(__file__).with_name("wishes.txt").read_text("utf-8").split("\n\n")
 REMOVES, RESHAPES, SHORTENS, RENAMES, ADDS, RECORDS, TEXT_ONLY = (
     re.compile(words, re.VERBOSE) for words in WISHES
 )
-CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")
-"""The beginning of a line that is neither a comment nor only brackets."""
+CODE = re.compile(r"(?!#|//|/\*|\*|--|\W*$)")  # begins neither a comment nor only brackets
 NEEDS_IMPORT = {  # what means nothing without an import, where others may stand in other files
     ".java": "List ArrayList Map HashMap Set HashSet Arrays Collections Optional Objects "
     "Collectors Stream Scanner Random Deque ArrayDeque IOException Path Files Instant Duration",
@@ -35,12 +34,14 @@ def review(
     The suffix of the file's name says in which language it is, and `end` how many lines stand up to
     the end of the part that was rewritten, if it is not the file's.
     """
-    suffix, problems = suffix.lower(), list[str]()
+    suffix = suffix.lower()
     runs = lines_left_out(suffix, old, new, request, end, fewest)
-    left_out = [f"It leaves out line{f's {a} to' if b > a else ''} {b}." for a, b in runs]
+    numbers = (f"lines {a} to {b}" if b > a else f"line {b}" for a, b in runs)
+    left_out = [f"It leaves out {lines}." for lines in numbers]
     if suffix in PROSE:
         return tuple(left_out)
     before, after = outline(suffix, old), outline(suffix, new)
+    problems = list[str]()
     if not before.error and after.error:
         line = new.split("\n")[after.error - 1].strip()
         fails = "no longer parses" if old else "does not parse"
@@ -123,20 +124,20 @@ def _may_go(name: str, old: Outline, new: Outline, request: str, wish: str) -> b
     stands in its place, or if the `wish` is a removal or another shape, nothing uses it any more,
     and most of the others remain.
     """
-    words, reshapes = {*re.findall(r"\w+", request)}, RESHAPES.search(wish)
-    renames, removes = reshapes or RENAMES.search(wish), REMOVES.search(wish)
-    is_verb = request.split()[:1] == [name]
-    if name in words and not is_verb and (renames or removes or not ADDS.match(wish)):
+    words = {*re.findall(r"\w+", request)}
+    removes, reshapes = REMOVES.search(wish), RESHAPES.search(wish)
+    renames = reshapes or RENAMES.search(wish)
+    is_named = name in words and request.split()[0] != name  # there it is a verb
+    if is_named and (renames or removes or not ADDS.match(wish)):
         return True
-    added = [other for other in new.definitions if other not in old.definitions]
+    added = new.definitions.keys() - old.definitions.keys()
     if any((other in words or renames) and _is_like(name, other, old, new) for other in added):
         return True
-    if not (reshapes or removes) or TEXT_ONLY.search(wish):
+    if not (reshapes or removes) or TEXT_ONLY.search(wish) or name in new.used:
         return False
-    remaining = sum(other in new.definitions for other in old.definitions)
-    is_record = reshapes and RECORDS.search(wish)
-    remain = remaining >= min(REMAINING * len(old.definitions), 2)
-    return name not in new.used and bool(remain or is_record)
+    remaining = len(old.definitions.keys() & new.definitions.keys())
+    most_remain = remaining >= min(REMAINING * len(old.definitions), 2)
+    return most_remain or bool(reshapes and RECORDS.search(wish))
 
 
 def _is_like(name: str, other: str, old: Outline, new: Outline) -> bool:
@@ -147,17 +148,23 @@ def _is_like(name: str, other: str, old: Outline, new: Outline) -> bool:
 
 def _undefined_names(suffix: str, old: Outline, new: Outline) -> Iterator[str]:
     """Yield the names that are used and not defined: no longer, or not yet."""
-    is_open = any(re.search(r"\*;?$", statement) for statement in new.imports.values())
-    script = suffix in (".jsx", ".ts", ".tsx")
-    imported = NEEDS_IMPORT.get(".js" if script else suffix, "").split()
+    statements = new.imports.values()
+    imports_all = any(re.search(r"\*;?$", statement) for statement in statements)
+    is_script = suffix in (".jsx", ".ts", ".tsx")
+    imported = NEEDS_IMPORT.get(".js" if is_script else suffix, "").split()
     for name, line in new.used.items():
-        is_new = not is_open and name not in old.used and name not in old.bound
-        is_missed = name in imported or (suffix == ".go" and name in new.qualifiers)
-        if suffix == ".py":
-            is_missed = not hasattr(builtins, name) and "__" not in name
-        opened = re.sub(r"\w+(;?)$", r"*\1", old.imports.get(name, ""))
-        is_old = name in old.bound and opened not in new.imports.values()
-        if name not in new.bound and (is_old or (is_new and is_missed)):
+        if name in new.bound:
+            continue
+        if name in old.bound:
+            with_others = re.sub(r"\w+(;?)$", r"*\1", old.imports.get(name, ""))
+            is_missing = with_others not in statements
+        elif name in old.used or imports_all:
+            is_missing = False
+        elif suffix == ".py":
+            is_missing = not hasattr(builtins, name) and "__" not in name
+        else:
+            is_missing = name in imported or (suffix == ".go" and name in new.qualifiers)
+        if is_missing:
             yield f"{name} is used in line {line}, and defined nowhere."
 
 
@@ -173,11 +180,12 @@ def _left_over(old: Outline, new: Outline, text: str, wish: str) -> Iterator[str
 
 def _lost_imports(suffix: str, old: Outline, new: Outline, request: str) -> Iterator[str]:
     """Yield the imports that are gone although they may be used indirectly."""
-    is_named = re.search("(?i)import|include|unused", request)
-    if not is_named and not REMOVES.search(request):
-        for name, statement in old.imports.items():
-            is_indirect = name == statement or suffix == ".rs"  # of a trait, only methods are used
-            gone = ({*old.used} - old.bound) | old.members
-            is_explained = is_indirect and gone - {*new.used} - new.members
-            if name not in {*new.imports, *old.used, *new.bound} and not is_explained:
-                yield f"It loses {statement.rstrip(';')}."
+    if re.search("(?i)import|include|unused", request) or REMOVES.search(request):
+        return
+    uses = ({*old.used} - old.bound) | old.members
+    has_fewer_uses = not uses <= {*new.used} | new.members
+    for name, statement in old.imports.items():
+        is_indirect = name == statement or suffix == ".rs"  # of a trait, only methods are used
+        is_needless = is_indirect and has_fewer_uses
+        if name not in {*new.imports, *old.used, *new.bound} and not is_needless:
+            yield f"It loses {statement.rstrip(';')}."

@@ -114,9 +114,8 @@ class Rewrite:
         written = self._fit(answer)
         if not any(written) and self.old.strip():
             return "it is empty"
-        return repeated_words(self.file.lines, self.part, written) or left_out(
-            self.file.lines, self.new(answer)
-        )
+        repeated = repeated_words(self.file.lines, self.part, written)
+        return repeated or left_out(self.file.lines, self.new(answer))
 
     def _fit(self, answer: str) -> list[str]:
         new = without_surroundings(self.file.lines, self.part, self.answer_lines(answer))
@@ -124,20 +123,19 @@ class Rewrite:
 
     def answer_lines(self, answer: str) -> list[str]:
         """Return the lines of an answer without the block's end, and without fences around it."""
-        lines = answer.strip("\n").split("\n")
+        old, lines = self.old.split("\n"), answer.strip("\n").split("\n")
         is_tagged = self.block[1] != FENCE
         if is_tagged and lines[0].startswith(FENCE) and not self.old.startswith(FENCE):
-            lines = lines[1:]
-        old, last = self.old.split("\n"), lines[-1]
-        before, after = (
-            sum(1 for _ in takewhile(FENCE.__eq__, text[::-1])) for text in (old, lines)
-        )
-        is_odd = len(FENCES.findall("\n".join([*old, *lines]))) % 2
-        is_over = not is_tagged or (after > before and (before or is_odd))
-        opens = re.fullmatch("`{3,}[^`]+", last) and last != old[-1]  # empty
-        return (
-            lines[:-1] if last == self.block[1] or opens or (last == FENCE and is_over) else lines
-        )
+            lines = lines[1:] or [""]
+        last = lines[-1]
+        if is_tagged and last == FENCE:  # of a fence within the file, or one too many
+            before, after = (len([*takewhile(FENCE.__eq__, text[::-1])]) for text in (old, lines))
+            is_odd = len(FENCES.findall("\n".join([*old, *lines]))) % 2 == 1
+            is_end = after > before and (before > 0 or is_odd)
+        else:
+            opens_empty = re.fullmatch("`{3,}[^`]+", last) is not None and last != old[-1]
+            is_end = last == self.block[1] or opens_empty
+        return lines[:-1] if is_end else lines
 
 
 def rewrites(

@@ -5,12 +5,13 @@ A term consists of lower-case letters and digits without accents.
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-import snowballstemmer
+import Stemmer
 
 from assistant.streamed_text import UNSPACED
 
@@ -20,7 +21,7 @@ STOP_WORDS = {name: frozenset(stop_words) for name, *stop_words in map(str.split
 _STOPS = frozenset[str]().union(*STOP_WORDS.values())
 COMPOUNDING = {"german", "dutch", "swedish", "danish", "norwegian", "finnish", "hungarian",
                "estonian"}  # fmt: skip
-_STEMMED = frozenset(snowballstemmer.algorithms())
+_STEMMED = frozenset(Stemmer.algorithms())
 _LETTERS = 60  # of a word at most; anything longer is not indexed
 _SAMPLE = 20_000  # characters of a text by which its language is detected
 _STOP_SHARE = 0.04  # of the words of a text in a language that are stop words, at least
@@ -45,15 +46,22 @@ _JOINED = re.compile(
 
 def languages(text: str) -> dict[str, int]:
     """Return how many stop words of each language a text has, the languages with most first."""
-    sample = [word for word in _words(text[:_SAMPLE].lower()) if len(word) > 1]  # T-12 is no French
-    counts = {name: sum(word in stop for word in sample) for name, stop in STOP_WORDS.items()}
-    return dict(sorted(counts.items(), key=lambda item: -item[1]))
+    return dict(_stop_word_counts(_words(text[:_SAMPLE])))
 
 
 def language(text: str) -> str:
     """Return the language of a text, or "" if its words do not show it."""
-    (best, count), *_ = languages(text).items()
-    return best if count > _STOP_SHARE * len(_words(text[:_SAMPLE])) else ""
+    sample = _words(text[:_SAMPLE])
+    (best, count), *_ = _stop_word_counts(sample)
+    return best if count > _STOP_SHARE * len(sample) else ""
+
+
+def _stop_word_counts(sample: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the number of stop words of each language, the highest first."""
+    words = Counter(word.lower() for word in sample if len(word) > 1)  # T-12 is no French
+    present = {name: stop & words.keys() for name, stop in STOP_WORDS.items()}
+    counts = Counter({name: sum(map(words.__getitem__, stop)) for name, stop in present.items()})
+    return counts.most_common()
 
 
 def terms(text: str, language: str) -> str:
@@ -98,7 +106,7 @@ def has_stems(language: str) -> bool:
     return not language or language in _STEMMED
 
 
-_stemmer = cache(snowballstemmer.stemmer)
+_stemmer = cache(Stemmer.Stemmer)
 
 
 @lru_cache(300_000)

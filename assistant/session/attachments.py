@@ -15,11 +15,8 @@ from models import child_process
 from models.errors import UsageError, well_formed
 from models.files.places import expand_user
 
-DOCUMENTS = (".pdf", ".docx", ".eml")
-"""The kinds of files whose text is extracted, and cannot be edited."""
-
-LIMIT = 10_000_000
-"""Bytes of the largest file, and characters of the largest paste, that can be attached."""
+DOCUMENTS = (".pdf", ".docx", ".eml")  # whose text is extracted, and cannot be edited
+LIMIT = 10_000_000  # bytes of the largest file, and characters of the largest paste
 PASTED = "pasted text"
 SHORT = 2_000
 """Tokens of texts that are read as a whole on any machine: passages of a short file are nearly all

@@ -24,8 +24,7 @@ from models.errors import StorageError, UsageError, raising
 if TYPE_CHECKING:
     from assistant.store.store import Store
 
-SAVE_EVERY_S = 1.0
-"""Seconds between two saves: so much of an answer is lost when the program is killed."""
+SAVE_EVERY_S = 1.0  # so much of an answer is lost when the program is killed
 
 
 class ChatSession:

@@ -9,10 +9,8 @@ from assistant.request import COPYING
 from assistant.session.messages import latest, passages_of
 from assistant.store.values import Attachment, StoredMessage
 
-RUN = 8
-"""Words in a row that an answer and a passage share only if one is quoted."""
-LENGTHS = (64, 32, 16)
-"""Characters up to a copied token that are searched for; fewer occur in too many places."""
+RUN = 8  # words in a row that an answer and a passage share only if one is quoted
+LENGTHS = (64, 32, 16)  # characters up to a copied token that are searched for: fewer are common
 CODE = re.compile(r"(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)|`[^`\n]*`", re.DOTALL)
 CITED = re.compile(r"(?<!\w)\[(?P<numbers>\d{1,6}(?:, ?\d{1,6})*)\](?!\()")
 
@@ -77,8 +75,7 @@ def before_question(
     """
     seen = passages_of(latest(path, n_ctx)).values()
     present = {(passage.name, passage.text): passage for passage in seen}
-    new: list[Attachment] = []
-    known: list[Attachment] = []
+    new, known = list[Attachment](), list[Attachment]()
     for hit in hits:
         if earlier := present.get((hit.name, hit.text)):
             known.append(replace(earlier, text=""))

@@ -83,5 +83,4 @@ SessionEvent = (
     | ApprovalClosed | InputRestored | NotSaved | NeedsModel | Preparing
     | Event
 )  # fmt: skip
-Emit = Callable[[SessionEvent], None]
-"""Receives each event, in order."""
+Emit = Callable[[SessionEvent], None]  # receives each event, in order

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
-from assistant.events import Warned
+from assistant.events import ModelInfo, Warned
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import before_question
 from assistant.session.events import Changed, Emit, Preparing
@@ -21,21 +21,15 @@ from models.errors import StorageError
 from models.files.places import cache_dir, expand_user
 
 if TYPE_CHECKING:  # most conversations are about no folder
-    from assistant.events import ModelInfo
     from assistant.passages.folder_index import FolderIndex
     from assistant.passages.splitting import Passage
     from assistant.settings.settings import Settings
 
-FRESH_S = 30.0
-"""Seconds for which an index is not brought up to date again, unless files have changed."""
-POLL_S = 0.05
-"""Seconds between two checks whether the folders of a question have been read."""
-UNMEASURED_S = 0.01
-"""Seconds of prefill that are assumed for a token before any were measured."""
-PASSAGE = 350
-"""Tokens of a usual passage."""
-MIN_PASSAGES, MAX_PASSAGES = 2, 40
-"""Passages before a question: one alone is the wrong one too often."""
+FRESH_S = 30.0  # for which an index is not brought up to date again, unless files have changed
+POLL_S = 0.05  # between two checks whether the folders of a question have been read
+UNMEASURED_S = 0.01  # of prefill that are assumed for a token before any were measured
+PASSAGE = 350  # tokens of a usual passage
+MIN_PASSAGES, MAX_PASSAGES = 2, 40  # before a question: one alone is the wrong one too often
 
 
 class FolderRetriever:
@@ -93,19 +87,19 @@ class FolderRetriever:
                 self._news[name] = news
 
     async def look_up(
-        self, branch: ActiveBranch, model: "ModelInfo | None", wanted: Callable[[], bool]
+        self, branch: ActiveBranch, model: ModelInfo | None, wanted: Callable[[], bool]
     ) -> None:
         """Find passages for the question at the end of a branch, attach them, and show that.
 
         The question waits for folders that are being read. Nothing is done if it has passages
         already, or is not `wanted` any more.
         """
-        latest, before = branch.leaf, branch.records[:-1]
+        latest = branch.leaf
         if model is None or latest is None or latest.role != "user":
             return
         if any(attachment.number for attachment in latest.attachments):
             return
-        names = self.names(latest.attachments)
+        before, names = branch.records[:-1], self.names(latest.attachments)
         while wanted() and inf in map(self._read.get, names):
             self._emit(self._progress)
             await asyncio.sleep(POLL_S)
@@ -119,7 +113,7 @@ class FolderRetriever:
             self._emit(Changed(branch.update(replace(question, attachments=attachments))))
 
     async def find(
-        self, question: StoredMessage, path: Sequence[StoredMessage], model: "ModelInfo"
+        self, question: StoredMessage, path: Sequence[StoredMessage], model: ModelInfo
     ) -> tuple[tuple[Attachment, ...], Mapping[str, str]]:
         """Return the attachments of a question which follows a path, and its passages, best last.
 
@@ -133,7 +127,7 @@ class FolderRetriever:
         return await asyncio.to_thread(self._find, question, path, model)
 
     def _find(
-        self, question: StoredMessage, path: Sequence[StoredMessage], model: "ModelInfo"
+        self, question: StoredMessage, path: Sequence[StoredMessage], model: ModelInfo
     ) -> tuple[tuple[Attachment, ...], dict[str, str]]:
         from assistant.engine.profile import profile_of
         from assistant.passages.folder_index import find_in_text
@@ -170,13 +164,11 @@ class FolderRetriever:
         return (*files, *passages), instead
 
     def _notes(
-        self,
-        attachments: Sequence[Attachment],
-        searched: Sequence[Attachment],
-        instead: Mapping[str, str],
+        self, before: Sequence[Attachment], after: Sequence[Attachment], instead: Mapping[str, str]
     ) -> list[str]:
-        """Return what the user has to know about a search before the answer."""
-        names, notes, nothing = self.names(attachments), [], "Nothing"
+        """Return what the user has to know about a search, by a question's attachments."""
+        names, notes = self.names(before), list[str]()
+        nothing = "Nothing"
         for name in names:
             if not os.path.isdir(expand_user(name).absolute()):
                 notes.append(f"{name} is missing, or is not a folder.")
@@ -187,11 +179,11 @@ class FolderRetriever:
             f"“{absent}” is nowhere there; “{other}” was looked for."
             for absent, other in instead.items()
         ]
-        names += tuple(file.whole.name for file in searched if file.is_folder and file.text)
-        whole = [file.name for file in searched if file not in attachments and not file.number]
+        names += tuple(file.whole.name for file in after if file.is_folder and file.text)
+        whole = [file.name for file in after if file not in before and not file.number]
         if whole:
             notes.append(f"No passage of {' or '.join(whole)} fits the question, so all is needed.")
-        if names and not any(attachment.number for attachment in searched):
+        if names and not any(attachment.number for attachment in after):
             notes.append(f"{nothing} in {' or '.join(names)} is about this; answered without it.")
         return notes
 

@@ -7,7 +7,7 @@ from datetime import date
 from itertools import takewhile
 
 from assistant.request import Message, ToolCall
-from assistant.store.values import CANCELLED, REFUSED, Attachment, StoredMessage
+from assistant.store.values import CANCELLED, INTERRUPTED, REFUSED, Attachment, StoredMessage
 from assistant.tools.values import ToolResult
 
 NO_MORE = "No more calls will be run. Answer the question in words, with what is known."
@@ -28,17 +28,14 @@ NOT_RUN = "This call was not run: the user went on without it."
 _UNRETURNED = {
     REFUSED: "The user did not allow this call.",
     CANCELLED: "The user stopped this call before it returned.",
-    "interrupted": "The program ended before this call returned.",
+    INTERRUPTED: "The program ended before this call returned.",
 }
 WAS_REFUSED = ToolResult("", "stopped", REFUSED)
 WAS_REFUSED_BEFORE = ToolResult("The user has just refused this call.", "stopped", REFUSED)
 WAS_STOPPED = ToolResult("", "stopped", CANCELLED)
-_UNCHANGED = "{} is unchanged, see above."
-BYTES_PER_TOKEN = 4
-"""The usual size of a token in UTF-8."""
+BYTES_PER_TOKEN = 4  # as is usual in UTF-8
 _PIECES = re.compile(r"[A-Z]?[a-z]{1,4}|[^\sa-z]|\n")  # what may be a token
-ECHO = "<tools>"
-"""The beginning of an answer that only repeats the description of the tools."""
+ECHO = "<tools>"  # begins an answer that only repeats the description of the tools
 
 
 def open_calls(path: Sequence[StoredMessage]) -> tuple[ToolCall, ...]:
@@ -77,7 +74,8 @@ def repeats_earlier_calls(answers: Sequence[Sequence[ToolCall]]) -> bool:
     Small models repeat calls without end; the next answer must then be one without calls.
     """
     sets = [{(call.name, call.arguments) for call in tool_calls} for tool_calls in answers]
-    return bool(sets and sets[-1]) and sets[-1] <= {call for known in sets[:-1] for call in known}
+    *earlier, last = sets or [set()]
+    return bool(last) and last <= set().union(*earlier)
 
 
 def messages_of(
@@ -99,17 +97,16 @@ def messages_of(
             continue
         messages += [Message("tool", NOT_RUN, call_id=call_id) for call_id in unanswered]
         unanswered = tuple(call.id for call in record.tool_calls)
-        is_user = record.role == "user"
         content = record.content
-        if is_user:
+        if record.role == "user":
             content = join_message(content, record.attachments, repeated.get(record.id, ()))
-        if is_user and messages and messages[-1].role == "user":
-            # A question that was never answered; many templates want the roles to alternate.
-            content = f"{messages.pop().content}\n\n{content}"
+            if messages and messages[-1].role == "user":
+                # A question that was never answered; many templates want the roles to alternate.
+                content = f"{messages.pop().content}\n\n{content}"
         # Token ids mean nothing to another model.
         ids = record.token_ids if record.model == model else ()
         message = Message(record.role, content, ids, record.thought, record.tool_calls)
-        if dated and is_user and record.created:  # else it is not known when
+        if dated and record.role == "user" and record.created:  # else it is not known when
             words = len(record.content) if record.content.strip() else 0
             day = date.fromtimestamp(record.created).isoformat()
             message = replace(message, day=day, attached=len(content) - words)
@@ -142,12 +139,12 @@ def repeated_files(path: Sequence[StoredMessage], n_ctx: int) -> dict[int, list[
     """
     versions: dict[str, Attachment] = {}
     repeated: dict[int, list[Attachment]] = {}
-    for record in latest(path, n_ctx):
-        for attachment in record.attachments if record.role == "user" else ():
-            if attachment.text and not (attachment.number or attachment.is_folder):
-                if versions.get(attachment.name) == attachment:
-                    repeated.setdefault(record.id, []).append(attachment)
-                versions[attachment.name] = attachment
+    for question in (record for record in latest(path, n_ctx) if record.role == "user"):
+        for file in question.attachments:
+            if file.text and not (file.number or file.is_folder):
+                if versions.get(file.name) == file:
+                    repeated.setdefault(question.id, []).append(file)
+                versions[file.name] = file
     return repeated
 
 
@@ -157,12 +154,15 @@ def latest(path: Sequence[StoredMessage], n_ctx: int) -> list[StoredMessage]:
     Half of what the system prompt and the tools leave of it stays. This counts on 3/8 of the whole,
     repeated files apart, and on as many tokens as tokenisers make of numbers and rare letters.
     """
-    end, counted, budget = list[StoredMessage](), set[str](), n_ctx * 3 // 8
+    end = list[StoredMessage]()
+    counted = set[str]()  # texts of files
+    budget = n_ctx * 3 // 8
     for record in reversed(path):
         read = {file.text for file in record.attachments if not file.is_folder} - counted
         counted |= read
         enough = (text[: BYTES_PER_TOKEN * n_ctx] for text in (record.content, *read))
-        if (budget := budget - sum(map(_most_tokens, enough))) < 0:
+        budget -= sum(map(_most_tokens, enough))
+        if budget < 0:
             break
         end.append(record)
     return end[::-1]
@@ -188,7 +188,7 @@ def join_message(
     """
     files = [attachment for attachment in attachments if not attachment.is_folder]
     citing = CITING if any(file.number for file in files) else ""
-    texts = (_UNCHANGED.format(f.title) if f in repeated else _fence(f) for f in files)
+    texts = (f"{f.title} is unchanged, see above." if f in repeated else _fence(f) for f in files)
     return "\n\n".join(part for part in (*texts, citing, text) if part.strip())
 
 

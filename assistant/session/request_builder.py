@@ -67,18 +67,21 @@ class RequestBuilder:
         if tool_calls and path[-1].role == "tool":
             return self._request(path)
         if tool_calls:
-            return self._request(path, following=(Message("tool", "", call_id=tool_calls[0].id),))
+            return self._request(path, Message("tool", "", call_id=tool_calls[0].id))
         return self._request((*path, self._branch.question(text, attachments)))
 
     async def answer(self, plainly: bool = False) -> None:
         """Have the end of the branch answered; `plainly`: without tools."""
-        path, name = self._branch.records, self.model.name if self.model else ""
-        record = self._branch.append_empty("assistant", model=name)
+        path = self._branch.records
+        record = self._branch.append_empty("assistant", self.model.name if self.model else "")
         if len(record.siblings) == 1 and self.model and path[-1].role == "user":
             for file in messages.repeated_files(path, self.model.n_ctx).get(path[-1].id, ()):
                 self._emit(Warned(f"{file.name} is unchanged since it was sent; not read again."))
-        request = self._request(path, siblings=len(record.siblings) - 1)
-        request = replace(request, tools=()) if plainly else request
+        request = self._request(path)
+        if request.seed is not None:  # another answer has another seed
+            request = replace(request, seed=request.seed + len(record.siblings) - 1)
+        if plainly:
+            request = replace(request, tools=())
         await self._follow(PartialAnswer(record), request)
         reply = self._branch.leaf if request.tools and self._tool_loop.may_auto_run else None
         if reply is not None and reply.content.lstrip().startswith(messages.ECHO):
@@ -94,21 +97,14 @@ class RequestBuilder:
         request = self._request(self._branch.records)
         await self._follow(PartialAnswer(record, before), request)
 
-    def _request(
-        self, path: Sequence[StoredMessage], siblings: int = 0, following: tuple[Message, ...] = ()
-    ) -> Request:
-        """Return the request to answer the end of a path, or to continue the answer there.
-
-        `siblings` counts the answers that the question has; `following` comes after the path.
-        """
-        request, model = self._make_request(), self.model
-        name, n_ctx = (model.name, model.n_ctx) if model else ("", 0)
+    def _request(self, path: Sequence[StoredMessage], *following: Message) -> Request:
+        """Return the request to answer the end of a path and what follows, or to continue it."""
+        request = self._make_request()
+        name, n_ctx = (self.model.name, self.model.n_ctx) if self.model else ("", 0)
         turns = messages.messages_of(path, self._branch.system, name, n_ctx, request.dated)
         request = replace(
             request,
             messages=(*turns, *following),
-            # Another answer has another seed.
-            seed=None if request.seed is None else request.seed + max(0, siblings),
             stored=self._branch.saves,
             tools=self._tool_loop.tools.tools if self._tool_loop.enabled else (),
         )
@@ -118,7 +114,8 @@ class RequestBuilder:
         return replace(request, messages=turns, tool_choice="none")
 
     async def _follow(self, answer: PartialAnswer, request: Request) -> None:
-        event, self._tool_loop.may_auto_run = None, False
+        self._tool_loop.may_auto_run = False
+        event = None
         self.stream = self._do(request)
         self._responses.start(answer)
         async for event in self.stream:

@@ -3,25 +3,13 @@
 from dataclasses import replace
 from threading import Lock
 
-from assistant.events import (
-    CallDelta,
-    Decoded,
-    Event,
-    Failed,
-    Finished,
-    Prepared,
-    Step,
-    Stop,
-    Trace,
-    Warned,
-)
+from assistant.events import Decoded, Event, Failed, Finished, Prepared, Step, Stop, Trace, Warned
 from assistant.session.active_branch import ActiveBranch
 from assistant.session.citing import question_passages, sources
 from assistant.session.events import Added, AnswerEnded, Changed, Emit, InputRestored
 from assistant.store.values import Attachment, State, StoredMessage
 
-WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)
-"""Ends after which an answer is whole."""
+WHOLE = (Stop.STOP_TOKEN, Stop.STOP_STRING)  # ends after which an answer is whole
 
 
 class PartialAnswer:
@@ -29,35 +17,30 @@ class PartialAnswer:
 
     def __init__(self, record: StoredMessage, before: Trace = ()) -> None:
         self.record = record
+        self.rounds: list[Decoded] = []
+        """Those since it began or was continued."""
+        self._before = before
         # An answer cut within a character continues with that character.
         self._text_before = "".join(step.text for step in before) or record.content
         self._thought_before = "".join(step.thought for step in before) or record.thought
-        self._before, self._steps = before, list[Step]()
-        self.tool_calls: list[CallDelta] = []
-        """The additions to tool calls since it began or was continued."""
 
     @property
     def trace(self) -> Trace:
         """How it was decoded so far."""
-        return (*self._before, *self._steps)
-
-    def add(self, event: Decoded) -> None:
-        """Add a round."""
-        self._steps.append(Step(event.tokens, event.rejected))
-        self.tool_calls += event.tool_calls
+        return (*self._before, *(Step(event.tokens, event.rejected) for event in self.rounds))
 
     def finished(self, event: Finished) -> StoredMessage:
         """Return the whole answer, with the figures of its earlier parts as well."""
         record = self.record
         # Ids that do not cover all of the text would make the next prompt lack a part of it.
-        covered = bool(record.token_ids) or not self._text_before + self._thought_before
-        covered &= bool(event.token_ids) or not (event.text or event.thought or event.tool_calls)
+        covers_before = record.token_ids or not (self._text_before or self._thought_before)
+        covers_rest = event.token_ids or not (event.text or event.thought or event.tool_calls)
         stats = record.stats.plus(event.stats) if record.stats else event.stats
         return replace(
             record,
             content=self._text_before + event.text,
             thought=self._thought_before + event.thought,
-            token_ids=(*record.token_ids, *event.token_ids) if covered else (),
+            token_ids=record.token_ids + event.token_ids if covers_before and covers_rest else (),
             stats=stats,
             stop=str(event.stop),
             state="complete" if event.stop in WHOLE else "stopped",
@@ -66,12 +49,13 @@ class PartialAnswer:
 
     def abandoned(self, state: State) -> StoredMessage:
         """Return the answer as far as it came; it did not finish."""
-        if not self._steps and state != "streaming":
+        steps = self.trace[len(self._before) :]
+        if not steps and state != "streaming":
             return self.record  # continuing it added nothing
         return replace(
             self.record,
-            content=self._text_before + "".join(step.text for step in self._steps),
-            thought=self._thought_before + "".join(step.thought for step in self._steps),
+            content=self._text_before + "".join(step.text for step in steps),
+            thought=self._thought_before + "".join(step.thought for step in steps),
             token_ids=(), stats=None, stop=None, state=state, tool_calls=(),
         )  # fmt: skip
 
@@ -97,7 +81,8 @@ class ResponseHandler:
 
     def start(self, answer: PartialAnswer) -> None:
         """Show an answer that starts or is continued."""
-        self.under_way, self._passages = answer, question_passages(self._branch.records[:-1])
+        self.under_way = answer
+        self._passages = question_passages(self._branch.records[:-1])
         streaming = replace(answer.record, state="streaming")
         self._emit(Added(streaming) if streaming == answer.record else Changed(streaming))
 
@@ -112,11 +97,13 @@ class ResponseHandler:
         match event:
             case Prepared(dropped_turns=dropped) if dropped:
                 self._emit(Warned(f"Left out to fit the context: the oldest turns ({dropped})."))
-            case Warned(text) if (key := (self._branch.conversation, text)) not in self._warned:
-                self._warned.add(key)
-                self._emit(event)
+            case Warned(text):
+                warning = self._branch.conversation, text
+                if warning not in self._warned:
+                    self._warned.add(warning)
+                    self._emit(event)
             case Decoded() if self.under_way is not None:  # else the program ends
-                self.under_way.add(event)
+                self.under_way.rounds.append(event)
             case Finished(stop=stop, complete=is_complete):
                 if self.under_way and not is_complete and stop is not Stop.CANCELLED:
                     self._emit(Warned("The answer ended before its form was complete."))

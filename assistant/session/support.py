@@ -13,8 +13,7 @@ from assistant.session.citing import CITED, CODE, cited_numbers, question_passag
 from assistant.session.messages import passages_of
 from assistant.store.values import StoredMessage
 
-MOST_MISSING = 8
-"""Numbers and names that a warning lists at most."""
+MOST_MISSING = 8  # numbers and names that a warning lists
 _NUMBER = re.compile(
     r"(?<![\w.,/-])[-+]?(\d+(?:[.,:/-]\d+)*)"
     r"(?: ?(?:%|€|\$|[kKMGT]?(?:i?B|Hz|W|V)|ms|s|min|h|days?|kg|km|cm|mm|m)(?!\w))?(?![\w-])"
@@ -51,13 +50,13 @@ class Support(NamedTuple):
 def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     """Check an answer against the passages of its question; `path` may continue after it."""
     before = [*takewhile(lambda record: record.id != answer.id, path)]
-    is_text = answer.role == "assistant" and answer.content and not answer.tool_calls
-    questions = (record for record in reversed(before) if is_text and record.role == "user")
-    files = next((question.attachments for question in questions), ())
+    if answer.role != "assistant" or answer.tool_calls or not answer.content:
+        return Support()
+    files = next((record.attachments for record in reversed(before) if record.role == "user"), ())
     names = " or ".join(file.whole.name for file in files if file.is_folder)
     is_unfound = names and not any(file.number for file in files)
     unfound = f"Nothing was found in {names} for this; answered without it." if is_unfound else ""
-    if not is_text or not passages_of(before):
+    if not passages_of(before):
         return Support(unfound=unfound)
     passages, numbers = question_passages(before), cited_numbers(answer.content)
     wrong = tuple(number for number in numbers if number not in passages)
@@ -76,8 +75,9 @@ def check(answer: StoredMessage, path: Sequence[StoredMessage]) -> Support:
     uncited = find_unsupported(answer.content, [*cited, *given]) if cited else []
     uncited = [word for word in uncited if word not in missing]
     for where, absent in ("passages", missing), ("cited passages", uncited):
-        listed = ", ".join(absent[:MOST_MISSING]) + (" …" if len(absent) > MOST_MISSING else "")
-        lines += [f"Not in the {where}: {listed}."] if absent else []
+        if absent:
+            more = " …" if len(absent) > MOST_MISSING else ""
+            lines.append(f"Not in the {where}: {', '.join(absent[:MOST_MISSING])}{more}.")
     return Support(wrong, tuple(lines))
 
 

@@ -111,7 +111,8 @@ class ToolLoop:
         number, store = self._branch.conversation, self._branch.store
         if self.tools.opt_in and store is not None and number not in self.tools.enabled:
             with suppress(StorageError):
-                if setting := store.recall(f"{TOOLS_OF}{number}"):
+                setting = store.recall(f"{TOOLS_OF}{number}")
+                if setting:
                     self.tools.enabled[number] = setting == "on"
 
     def apply_pending_setting(self) -> None:
@@ -124,20 +125,13 @@ class ToolLoop:
         if not self.tools.is_listed:
             await self.refresh_tools()
             return  # meanwhile something else may be on the screen
-        conversation = self._branch.conversation
         tool = self.tools.offered.get(call.name)
-        is_refused = messages.was_refused(self._branch.records, call)
-        refused = messages.WAS_REFUSED_BEFORE if is_refused else None
-        if self.may_auto_run and (end := refused if tool else unknown_tool(call.name)):
-            self._end_unrun(call, end)
+        is_useless = tool is None or messages.was_refused(self._branch.records, call)
+        if self.may_auto_run and is_useless:
+            self._end_unrun(call, messages.WAS_REFUSED_BEFORE if tool else unknown_tool(call.name))
             return
         tool = tool or OfferedTool(Tool(call.name, "", "{}"), "", False, "")  # not offered any more
-        records = reversed(self._branch.records)
-        question = next((record.id for record in records if record.role == "user"), None)
-        read = question, tool.fingerprint, call.name, call.arguments
-        was_allowed = tool.read_only and read in self._allowed_reads
-        approved = self.tools.approval(tool, conversation) or was_allowed
-        if not (self.may_auto_run and approved):
+        if not (self.may_auto_run and self._is_approved(call, tool)):
             self.pending = events.ApprovalRequested(call, tool, urgent=self.may_auto_run)
             self._decision = asyncio.get_running_loop().create_future()
             self._emit(self.pending)
@@ -148,8 +142,19 @@ class ToolLoop:
                 self._end_unrun(call, messages.WAS_REFUSED)
                 self.may_auto_run = True
                 return
-            self._allowed_reads.add(read)
+            self._allowed_reads.add(self._read(call, tool))
         await self._run(call, tool)
+
+    def _is_approved(self, call: ToolCall, tool: OfferedTool) -> bool:
+        """Return whether a tool is approved, or the user has allowed this read for the question."""
+        if self.tools.approval(tool, self._branch.conversation):
+            return True
+        return tool.read_only and self._read(call, tool) in self._allowed_reads
+
+    def _read(self, call: ToolCall, tool: OfferedTool) -> tuple[int | None, str, str, str]:
+        records = reversed(self._branch.records)
+        question = next((record.id for record in records if record.role == "user"), None)
+        return question, tool.fingerprint, call.name, call.arguments
 
     def resolve_approval(self, decision: Decision) -> None:
         """Run or refuse the call that waits for approval; the tool may be approved for later.
@@ -171,8 +176,9 @@ class ToolLoop:
     def refuse_open_calls(self) -> None:
         """Refuse the calls without a result: the user continues without them."""
         self.close_approval()
-        for call in messages.open_calls(self._branch.records) if self.enabled else ():
-            self._end_unrun(call, messages.WAS_REFUSED)
+        if self.enabled:
+            for call in messages.open_calls(self._branch.records):
+                self._end_unrun(call, messages.WAS_REFUSED)
 
     # A call under way
 

@@ -12,8 +12,7 @@ from assistant.session.chat_session import ChatSession
 from assistant.store.values import Attachment, StoredMessage, unsent
 from models.errors import StorageError
 
-OPEN, EDITED = "open", "edited"
-"""Names of notes: the conversation on the screen, and the question that was being changed."""
+OPEN, EDITED = "open", "edited"  # notes: the conversation on the screen, the question changed
 
 
 @dataclass(frozen=True, slots=True)

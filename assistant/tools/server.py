@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from math import inf
 from tempfile import TemporaryFile
@@ -30,6 +29,7 @@ RETRY_S = 60.0  # after which a server that did not start is tried again
 CALL_S = 120.0  # in which a call has to return
 ERROR_BYTES = 65_536  # of the end of standard error that are shown
 _CALLABLE = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # OpenAI's rule for names
+LISTED = 5  # tools that a report says are left out, by name
 LONGEST = 20_000  # characters of a tool: some 6,000 tokens, most of the usual context
 
 
@@ -44,13 +44,18 @@ class Server:
         self._session: Session | None = None
         self._task: asyncio.Task[None] | None = None
         self._started = self._stopping = asyncio.Event()
-        self._not_before, self._calls = inf if refused else 0.0, 0
+        self._not_before = inf if refused else 0.0  # when it may be started, by `monotonic`
+        self._calls = 0  # that are under way
 
     def report(self) -> values.ServerReport:
         """Return the state of the server."""
-        is_running = self._task is not None and not self._task.done()
-        state: values.ServerState = "starting" if is_running else "off"
-        state = "failed" if self._reason else "ready" if self._session else state
+        state: values.ServerState = "off"
+        if self._reason:
+            state = "failed"
+        elif self._session:
+            state = "ready"
+        elif self._task and not self._task.done():
+            state = "starting"
         reason = self.settings.without_secrets(self._reason or self._left_out)
         tools = tuple(self._tools) if self._session else ()
         return values.ServerReport(self.settings.name, state, reason, tools, self._errors)
@@ -61,7 +66,8 @@ class Server:
         if was_running and self._calls:  # it may do one thing at a time, and its end would end them
             return tuple(self._tools)
         try:
-            if not (session := await self._ready()):
+            session = await self._ready()
+            if session is None:
                 return ()
             async with asyncio.timeout(START_S):
                 listed = await session.list_tools()
@@ -77,9 +83,9 @@ class Server:
     async def call(self, allowed: OfferedTool, arguments: dict[str, Any]) -> ToolResult | None:
         """Call a tool; an error is a failed result. None: the tool has changed since."""
         offered = await self.list_tools()
-        name, failed = self.settings.name, partial(tool_result, failed=True)
+        name = self.settings.name
         if not self._session:
-            return failed(f"{name} does not run. {self.report().reason}")
+            return tool_result(f"{name} does not run. {self.report().reason}", failed=True)
         if allowed not in offered:
             return None
         self._calls += 1
@@ -87,16 +93,21 @@ class Server:
             async with asyncio.timeout(CALL_S):
                 result = await self._session.call(self._tools[allowed], arguments)
         except TimeoutError:
-            result = failed(f"{allowed.tool.name} did not return within {CALL_S:g} s.")
+            text = f"{allowed.tool.name} did not return within {CALL_S:g} s."
+            result = tool_result(text, failed=True)
         except ServerStopped as error:
             await self._fail(str(error))
-            result = failed(f"{name} did not answer. {self._reason}")
+            result = tool_result(f"{name} did not answer. {self._reason}", failed=True)
         finally:
             self._calls -= 1
         return replace(result, text=self.settings.without_secrets(result.text))
 
     async def stop(self) -> None:
-        """End the server and all processes of its group."""
+        """End the server and all processes of its group; it is not started again."""
+        self._not_before = inf
+        await self._end()
+
+    async def _end(self) -> None:
         if self._task and not self._task.done():
             if not self._started.is_set():
                 self._task.cancel()
@@ -104,7 +115,7 @@ class Server:
             await asyncio.wait({self._task})
 
     async def _fail(self, reason: str) -> None:
-        await self.stop()  # the task may set a better reason
+        await self._end()  # the task may set a better reason
         self._reason = self._reason or reason
 
     async def _ready(self) -> "Session | None":
@@ -113,11 +124,11 @@ class Server:
             if monotonic() < self._not_before:
                 return None
             self._started, self._stopping = asyncio.Event(), asyncio.Event()
-            self._task = asyncio.create_task(self._run(self._started, self._stopping))
+            self._task = asyncio.create_task(self._run())
         await self._started.wait()
         return self._session
 
-    async def _run(self, started: asyncio.Event, stopping: asyncio.Event) -> None:
+    async def _run(self) -> None:
         self._reason = ""
         try:
             with TemporaryFile() as errors:
@@ -128,8 +139,8 @@ class Server:
                         module = await asyncio.to_thread(import_module, "assistant.tools.session")
                         connecting = module.connect(self.settings, errors)
                         self._session = await stack.enter_async_context(connecting)
-                    started.set()
-                    await stopping.wait()
+                    self._started.set()
+                    await self._stopping.wait()
         except TimeoutError:
             self._reason = f"It did not start within {START_S:g} seconds."
         except ImportError as error:  # it is missing, or too old
@@ -143,9 +154,9 @@ class Server:
             self._reason = f"It cannot be used ({error!r})."
         finally:
             self._session = None
-            if not started.is_set():  # it may fail again
-                self._not_before = monotonic() + (RETRY_S if self._reason else 0)
-            started.set()
+            if self._reason and not self._started.is_set():  # it may fail again
+                self._not_before = monotonic() + RETRY_S
+            self._started.set()
 
     def _read_errors(self, errors: BinaryIO) -> None:
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - ERROR_BYTES))
@@ -157,7 +168,7 @@ def usable_tools(
 ) -> tuple[dict[OfferedTool, str], str]:
     """Return the usable tools, each with the server's own name, and why others are left out."""
     tools: dict[str, tuple[OfferedTool, str]] = {}
-    refused: list[str] = []
+    refused: list[str] = []  # why each tool that is left out cannot be used
     for tool in listed:
         # Servers may use dots and slashes, models may not.
         name = f"{server.name}__{re.sub('[./]', '_', tool.name)}"
@@ -171,9 +182,11 @@ def usable_tools(
             refused.append(f"{tool.name!r} describes itself in more than {LONGEST:,} characters")
         else:
             tools[name] = _offered_tool(server, name, tool), tool.name
-    refused[5:] = [f"{len(refused) - 5} more"] if refused[5:] else []
-    reason = f"Left out: {'; '.join(refused)}." if refused else ""
-    return dict(tools.values()), reason or ("" if tools else "It has no tools.")
+    reason = "" if tools else "It has no tools."
+    if refused:
+        more = [f"{len(refused) - LISTED} more"] if len(refused) > LISTED else []
+        reason = f"Left out: {'; '.join(refused[:LISTED] + more)}."
+    return dict(tools.values()), reason
 
 
 def _offered_tool(server: values.ServerSettings, name: str, listed: "ListedTool") -> OfferedTool:

@@ -26,8 +26,7 @@ from pydantic import ValidationError
 from assistant.streamed_text import without_lone_surrogates
 from assistant.tools.values import FAULT, ServerSettings, ServerStopped, ToolResult, tool_result
 
-LONGEST_MESSAGE = 2_000_000
-"""The most characters of a message: parsing a longer one would block the event loop."""
+LONGEST_MESSAGE = 2_000_000  # characters: parsing a longer one would block the event loop
 MOST_TOOLS = 1_000
 _READ = "name", "title", "description", "inputSchema", "annotations"  # of a tool
 MARK = "SPECCHAT_SERVER"  # the variable by which a server's processes are found at its end

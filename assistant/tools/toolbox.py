@@ -122,15 +122,16 @@ class ToolSet:
         One that fails has none, and `reports` says why. A `UsageError` says why one that was named
         is not there.
         """
-        lists = await asyncio.gather(*(server.list_tools() for server in self.servers.values()))
+        servers: dict[str, Files | Server] | None = None
+        while servers is not self.servers:  # other settings may come meanwhile
+            servers = self.servers
+            lists = await asyncio.gather(*(server.list_tools() for server in servers.values()))
         tools = [tool for listed in lists for tool in listed]
-        names = {name for tool in tools for name in (tool.server, tool.tool.name)}
         for name in self._names:
-            if name not in names:
+            if not any(name in (tool.server, tool.tool.name) for tool in tools):
                 server = name.split("__")[0]
                 reasons = [report.reason for report in self.reports() if report.name == server]
-                text = " ".join([f"No tools are called {name!r}.", *filter(None, reasons)])
-                raise UsageError(text)
+                raise UsageError(f"No tools are called {name!r}. {''.join(reasons)}".rstrip())
         self.offered = {
             tool.tool.name: tool
             for tool in tools

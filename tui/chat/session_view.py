@@ -124,7 +124,7 @@ class SessionView:
         if partial is not None and isinstance(answer, Answer):
             for step in partial.trace:
                 answer.add(step)
-            answer.show_call(partial.tool_calls)
+            answer.show_call([delta for event in partial.rounds for delta in event.tool_calls])
 
     def _turn(self, record: StoredMessage) -> Turn | None:
         """Return the newest turn that shows a message: removed turns may still be mounted."""

@@ -65,6 +65,11 @@ def test_a_file_is_read_as_its_reader_sees_it(data, kind, expected):
     assert texts(data, kind) == expected
 
 
+def test_a_document_with_more_text_than_can_be_searched_is_left_out():
+    with pytest.raises(file_lines.UnsupportedFile, match="more than 8 MB"):
+        file_lines.lines(b"word " * 1_700_000, ".html")
+
+
 def test_lines_of_a_page_and_cells_of_a_notebook_have_their_numbers():
     page = "<table>\n<tr>\n<th\n>a</th>\n<tr>\n<td>1\n</table>\n<p>end"
     lines = [(line.number, line.text) for line in file_lines.lines(page.encode(), ".html")]

@@ -142,7 +142,7 @@ async def test_a_sent_text_is_not_unsent_any_more_and_a_change_replaces_its_ques
     typist.unsent.save()
     assert Typist(store).switch(asked, changes=True) == "changed"
     typist.unsent.change(typist.path.records[0])
-    typist.path.open(None)
+    typist.session.open(None)
     assert typist.unsent.replaced is None  # which is not shown any more
 
 

@@ -212,15 +212,20 @@ async def test_requests_of_a_server_are_refused():
         assert (await call(tools)).text == "refused refused refused"
 
 
-async def test_closing_while_a_server_starts_ends_it():
-    tools = ToolSet(ToolSettings(servers=(odd("Silent"),)))
-    starting = asyncio.create_task(again(tools))
-    while not (found := psutil.Process().children(recursive=True)):
+@pytest.mark.parametrize("is_replaced", [False, True])
+@pytest.mark.parametrize("case", ["Silent", "Unlisting"])
+async def test_a_server_that_is_stopped_as_it_starts_or_lists_tools_stays_off(case, is_replaced):
+    tools = ToolSet(ToolSettings(servers=(odd(case, "hangs"),)))
+    if case == "Unlisting":
+        await tools.refresh()
+    listing = asyncio.create_task(again(tools))
+    await asyncio.sleep(0.01)
+    while not psutil.Process().children(recursive=True):
         await asyncio.sleep(0.01)
-    await tools.close()
-    assert await starting is None
-    assert not any(_runs(each.pid) for each in found)
-    assert report(tools).state == "off"
+    await (tools.use(ToolSettings(), offline=False) if is_replaced else tools.close())
+    assert await listing is None
+    assert not any(case in child.cmdline() for child in psutil.Process().children(recursive=True))
+    assert not [each for each in tools.reports() if each.state in ("starting", "ready")]
 
 
 @pytest.mark.parametrize("how", ["", " ends"])

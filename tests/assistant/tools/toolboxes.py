@@ -7,13 +7,7 @@ from pathlib import Path
 
 from assistant.request import ToolCall
 from assistant.tools.toolbox import ToolSet
-from assistant.tools.values import (
-    OfferedTool,
-    ServerReport,
-    ServerSettings,
-    ToolResult,
-    ToolSettings,
-)
+from assistant.tools.values import OfferedTool, ServerSettings, ToolResult, ToolSettings
 
 HERE = Path(__file__).parent
 
@@ -45,7 +39,7 @@ async def call(
     return result
 
 
-def report(tools: ToolSet) -> ServerReport:
+def report(tools: ToolSet):
     return tools.reports()[-1]
 
 
