@@ -45,6 +45,6 @@ async def test_the_figures_say_why_no_model_guesses_as_the_chat_does(target: Pat
     async with open_chat(target) as chat:
         (note,) = chat.shown(".note.warning")
         chat.screen.panel.wanted = True
-        await chat.until(lambda: chat.screen.panel._shown)
-        shown = " ".join(line.plain for line in chat.screen.panel._shown).rstrip()
+        await chat.until(lambda: chat.screen.panel._lines)
+        shown = " ".join(line.plain for line in chat.screen.panel._lines).rstrip()
         assert shown == f"{note.partition('. ')[2]} Figures come with the next words."

@@ -28,8 +28,9 @@ class Autosave:
     def start(self, store: Store) -> None:
         """Save everything in `store` from now on, and restore the state of the last session."""
         session, view, prompt = self._session, self._widgets.conversation, self._widgets.prompt
-        edited, early, typed = None, prompt.queued, bool(prompt.text)  # early: sent until now
-        session.branch.store, prompt.queued = store, ()
+        early, prompt.queued = prompt.queued, ()  # sent until now
+        has_typed, edited = bool(prompt.text), None
+        session.branch.store = store
         try:
             prompt.history.load(store.prompts())
             view.question_count += len(prompt.history.entries)
@@ -50,7 +51,7 @@ class Autosave:
         self._controller.unsent.load()
         self._controller.show_switched()
         question = next((r for r in session.branch.records if str(r.id) == edited), None)
-        if question is not None and not typed:
+        if question is not None and not has_typed:
             self._controller.edit_question(question)
 
     async def run(self) -> None:
@@ -65,8 +66,8 @@ class Autosave:
 
         A reader further up stays there, and sees it at the next focus at the end.
         """
-        branch, idle = self._session.branch, self._session.idle
-        may_move = idle and self._widgets.conversation.follows
+        branch = self._session.branch
+        may_move = self._session.idle and self._widgets.conversation.follows
         if focused and may_move and any(r.state == "streaming" for r in branch.records):
             with suppress(StorageError):
                 branch.reopen()
@@ -88,4 +89,4 @@ class Autosave:
             await asyncio.to_thread(store.close)
 
     def _save_state(self) -> None:
-        self._controller.unsent.save(**{FIGURES: "1" * self._widgets.panel.wanted})
+        self._controller.unsent.save(**{FIGURES: "1" if self._widgets.panel.wanted else ""})

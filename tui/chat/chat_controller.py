@@ -170,14 +170,15 @@ class ChatController:
             case events.ApprovalRequested():
                 text = "A tool call is waiting for you."
             case events.AnswerEnded() if self.session.tool_loop.next_call is None:
-                text = "The answer is complete." if monotonic() - self._started_at > LONG_S else ""
+                if monotonic() - self._started_at > LONG_S:
+                    text = "The answer is complete."
         if text and self.settings.notify == "auto":
             self.program.ring(text)
 
     def _update_queue(self) -> None:
         """Mark the queue as paused while no answer is under way that submits the next."""
-        waits = self.unsent.may_submit and self.session.tool_loop.next_call is None
-        self.widgets.prompt.queue.paused = waits
+        paused = self.unsent.may_submit and self.session.tool_loop.next_call is None
+        self.widgets.prompt.queue.paused = paused
 
     # Models
 
@@ -214,13 +215,12 @@ class ChatController:
 
     def show_ready(self, ready: Ready) -> None:
         """Use the loaded models for answers, and show their names."""
-        widgets, settings, n_ctx = self.widgets, self.settings, ready.target.n_ctx
-        attached = widgets.prompt.attached
+        widgets, settings, attached = self.widgets, self.settings, self.widgets.prompt.attached
         no_draft = None if ready.draft else self._no_draft or ready.no_draft
-        drafting = can_guess(ready, settings)
-        self.ready, widgets.panel.no_draft = ready, no_draft
+        drafting, n_ctx = can_guess(ready, settings), ready.target.n_ctx
+        self.ready = ready
         widgets.banner.ready(ready)
-        widgets.panel.ready(ready)
+        widgets.panel.ready(ready, no_draft)
         widgets.status.show(loaded=True, activity=None, drafting=drafting, n_ctx=n_ctx, last=None)
         attached.limits, attached.submit = ReadingLimits.of(ready, settings), self.program.submit
         attached.recount()
@@ -249,9 +249,9 @@ class ChatController:
         session, prompt, ready = self.session, self.widgets.prompt, self.ready
         if ready is None or not session.idle or not self.settings.may_read_ahead:
             return
-        records, attached = session.branch.records, prompt.attachments
-        is_new = not (records or attached)
-        text = prompt.text or (SUGGESTIONS[0].text if is_new else "")  # the most likely prompt
+        records, attached, text = session.branch.records, prompt.attachments, prompt.text
+        if not (records or attached or text):
+            text = SUGGESTIONS[0].text  # the most likely prompt
         if text:
             question = session.branch.question(text, attached)
             attached, _ = await session.folders.find(question, records, ready.target)

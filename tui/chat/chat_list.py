@@ -18,7 +18,7 @@ from textual.widgets import Input, Static
 from assistant.store.values import ChatSummary
 from models.errors import SpecchatError
 from models.files.places import expand_user
-from tui.chat.chat_rows import ChatRows, Listing, listing
+from tui.chat.chat_rows import ChatRows, listing
 from tui.widgets.entry_screen import EntryLine, EntryScreen
 
 if TYPE_CHECKING:
@@ -110,20 +110,23 @@ class ChatList(Vertical):
         if self._store is None or not self.display:
             return
         await asyncio.sleep(pause_s)
-        search = self.search.value.strip()
+        store, search = self._store, self.search.value.strip()
         try:
-            listing = await asyncio.to_thread(_read, self._store, search)
+            listed = await asyncio.to_thread(
+                lambda: listing(store.summaries(search, MAX_LISTED), search, date.today())
+            )
         except SpecchatError as error:
             self.notify(str(error), severity="error")
             return
-        self.rows.fill(listing, to)
-        longest = max((len(summary.title) for summary in listing.summaries), default=0)
+        self.rows.fill(listed, to)
+        longest = max((len(summary.title) for summary in listed.summaries), default=0)
         self.styles.width = min(max(NARROWEST, longest + TITLE_MARGIN), WIDEST)
-        self.set_class(not listing.rows, "-empty")
-        self.hint.update("" if listing.rows else NOT_FOUND if search else NO_CHATS)
-        self.hint.display = not listing.rows
+        self.set_class(not listed.rows, "-empty")
+        reason = NOT_FOUND if search else NO_CHATS
+        self.hint.update("" if listed.rows else reason)
+        self.hint.display = not listed.rows
         self.refresh_bindings()
-        if opens and listing.rows:
+        if opens and listed.rows:
             self.rows.focus()
             self.rows.action_choose()
 
@@ -161,8 +164,9 @@ class ChatList(Vertical):
                 message = "Deleted. Ctrl+Z in this list brings it back."
                 self._change(partial(store.delete, chosen.id), message, self.Deleted(chosen.id))
             case "rename" | "export" if chosen:
-                texts = ("Rename", chosen.title), ("Export into this folder", str(self._folder))
-                entry = EntryScreen(*texts[action == "export"])
+                entry = EntryScreen("Rename", chosen.title)
+                if action == "export":
+                    entry = EntryScreen("Export into this folder", str(self._folder))
                 self.app.push_screen(entry, partial(self._use_text, action, chosen))
 
     def _use_text(self, action: str, chosen: ChatSummary, text: str | None) -> None:
@@ -208,10 +212,6 @@ class ChatList(Vertical):
     def action_back(self) -> None:
         """Leave the list."""
         self.post_message(self.Left())
-
-
-def _read(store: "Store", search: str) -> Listing:
-    return listing(store.summaries(search, MAX_LISTED), search, date.today())
 
 
 def _export(store: "Store", number: int, folder: Path) -> Path:

@@ -1,5 +1,6 @@
 """Rows of conversations, grouped by date; only those on the screen are rendered."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -42,7 +43,7 @@ def listing(summaries: Sequence[ChatSummary], search: str, today: date) -> Listi
     """Return the lines of the list."""
     lines = tuple(_rows(summaries, today))
     tops = tuple(y for y, row in enumerate(lines) if not row.heading and not row.snippet)
-    return Listing(summaries, tuple(search.casefold().split()), today, lines, tops)
+    return Listing(summaries, tuple(search.split()), today, lines, tops)
 
 
 def title(summary: ChatSummary, today: date, is_open: bool, width: int) -> Content:
@@ -57,24 +58,22 @@ def title(summary: ChatSummary, today: date, is_open: bool, width: int) -> Conte
 def snippet(summary: ChatSummary, words: Sequence[str], width: int) -> Content:
     """Return the part of a snippet around the first searched word, with the words in bold."""
     text = safe(summary.snippet)
-    folded = text.casefold()
-    first = min((folded.find(word) for word in words if word in folded), default=0)
-    start = max(0, min(first - width // 4, len(text) - width + 5))
-    shown = Content.styled(f"  {'…' if start > 0 else ''}{text[start : start + width]}", MUTED)
-    for word in words:
-        start_of_word = shown.plain.casefold().find(word)
-        if start_of_word >= 0:
-            shown = shown.stylize("bold $text-accent", start_of_word, start_of_word + len(word))
-    return shown.truncate(width - 1, ellipsis=True)
+    any_word = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+    match = any_word.search(text)
+    before = match.start() - width // 4 if match else 0
+    start = max(0, min(before, len(text) - width + 5))
+    line = Content.styled(f"  {'…' if start > 0 else ''}{text[start : start + width]}", MUTED)
+    line = line.highlight_regex(any_word, style="bold $text-accent")
+    return line.truncate(width - 1, ellipsis=True)
 
 
 def _rows(summaries: Sequence[ChatSummary], today: date) -> Iterator[ListRow]:
     heading = ""
     for index, summary in enumerate(summaries):
-        if (other := group(summary, today)) != heading:
-            if heading:
+        before, heading = heading, group(summary, today)
+        if heading != before:
+            if before:
                 yield ListRow(" ", -1)
-            heading = other
             yield ListRow(heading, -1)
         yield ListRow("", index)
         if summary.snippet:
@@ -150,10 +149,10 @@ class ChatRows(Lines, can_focus=True):
     def fill(self, listing: Listing, to: int | None = None) -> None:
         """Replace the conversations; go to that with the id `to`, else stay, or go to the first."""
         same_search = listing.words == self.listing.words
-        before = self.chosen if same_search or not listing.words else None
+        before = self.chosen.id if self.chosen and (same_search or not listing.words) else None
         ids = [summary.id for summary in listing.summaries]
-        wanted = before.id if before and to not in ids else to
         index = min(self.cursor, max(len(ids) - 1, 0)) if same_search else 0
+        wanted = to if to in ids else before
         if wanted in ids:
             index = ids.index(wanted)
         self.listing = listing
@@ -168,15 +167,15 @@ class ChatRows(Lines, can_focus=True):
             return Content.styled(f" {row.heading}", "bold $text-accent")
         summary = self.listing.summaries[row.chat_index]
         if row.snippet:
-            shown = snippet(summary, self.listing.words, self.line_width)
+            line = snippet(summary, self.listing.words, self.line_width)
         else:
-            shown = title(summary, self.listing.today, summary.id == self.current, self.line_width)
+            line = title(summary, self.listing.today, summary.id == self.current, self.line_width)
         if row.chat_index != self.cursor:
-            return shown
+            return line
         style = CURSOR if self.has_focus else CURSOR_BLURRED
         if self.app.no_color:
             style = "reverse" if self.has_focus else "underline"
-        return Content(shown.pad_right(self.line_width - shown.cell_length).plain).stylize(style)
+        return Content.styled(line.pad_right(self.line_width - line.cell_length).plain, style)
 
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint the rows that the cursor left and reached."""
@@ -223,7 +222,8 @@ class ChatRows(Lines, can_focus=True):
     def _scroll_to_cursor(self) -> None:
         if self.listing.tops:
             top = self.listing.tops[self.cursor]
-            rows = 1 + bool(self.listing.words)
-            above = int(rows < self.size.height and bool(self.listing.rows[top - 1].heading))
-            region = Region(0, top - above, self.line_width, rows + above)
+            height = 2 if self.listing.words else 1  # a title, and a snippet of a search
+            if height < self.size.height and self.listing.rows[top - 1].heading:
+                top, height = top - 1, height + 1
+            region = Region(0, top, self.line_width, height)
             self.scroll_to_region(region, animate=False, force=True)

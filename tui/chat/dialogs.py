@@ -181,10 +181,11 @@ class ToolsScreen(ListDialog[None]):
 
     def action_back(self) -> None:
         """Clear the search, or close if there is none."""
-        if not self._filter:
+        if self._filter:
+            self._filter = ""
+            self._show()
+        else:
             self.dismiss()
-        self._filter = ""
-        self._show()
 
     def action_add(self) -> None:
         """Ask for a folder or a server, and add it."""
@@ -216,10 +217,10 @@ class ToolsScreen(ListDialog[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to revoke what is approved."""
+        if action != "revoke":
+            return True
         row = self._rows[self.list.highlighted or 0] if self._rows else None
-        if action != "revoke" or not isinstance(row, OfferedTool):
-            return action != "revoke"
-        return self._tools.approval(row, self._conversation) is not None
+        return isinstance(row, OfferedTool) and bool(self._tools.approval(row, self._conversation))
 
     def action_revoke(self) -> None:
         """Revoke the approval of a tool."""

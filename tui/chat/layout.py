@@ -71,10 +71,10 @@ class ChatWidgets(Screen[None]):
 
     def _fit_panel(self) -> None:
         """Show the figures if they are wanted and fit beside the list of conversations."""
-        shown = self.panel.wanted and not (self.chats.display and self.size.width < ROOMY)
-        if shown != self.panel.display:
-            self.panel.display = shown
-            self.status.show(is_beside_panel=shown)  # which leaves out what the panel shows
+        is_open = self.panel.wanted and (not self.chats.display or self.size.width >= ROOMY)
+        if is_open != self.panel.display:
+            self.panel.display = is_open
+            self.status.show(is_beside_panel=is_open)  # which leaves out what the panel shows
             self.refresh_bindings()  # Esc closes what covers the conversation
 
     @property

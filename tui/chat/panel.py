@@ -3,7 +3,9 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 
+from textual import on
 from textual.content import Content
+from textual.events import Resize, Show
 from textual.reactive import reactive
 
 from assistant.events import Decoded, Ready, Tally
@@ -54,9 +56,9 @@ class FiguresPanel(Lines):
         """The tokens per second so far."""
         self._since = (0.0, 0)  # seconds and tokens at the last rate
 
-    def ready(self, ready: Ready) -> None:
-        """Start over with other models."""
-        self.n_ctx = ready.target.n_ctx
+    def ready(self, ready: Ready, no_draft: str | None) -> None:
+        """Start over with other models; `no_draft` is why there is no draft, if there is none."""
+        self.n_ctx, self.no_draft = ready.target.n_ctx, no_draft
         self.clear()
 
     def add(self, decoded: Decoded) -> None:
@@ -75,14 +77,8 @@ class FiguresPanel(Lines):
         self._since = (0.0, 0)
         self.paint()
 
-    def on_show(self) -> None:
-        """Show what came while it was hidden."""
-        self.paint()
-
-    def on_resize(self) -> None:
-        """Fit the lines to the new size."""
-        self.paint()
-
+    @on(Show)  # what came while it was hidden
+    @on(Resize)
     def paint(self) -> None:
         """Show the last round."""
         if self.display and self.is_mounted:
@@ -93,11 +89,13 @@ class FiguresPanel(Lines):
         sections = self._sections(width)
         while sum(map(len, sections)) > height and len(sections) > 3:
             sections.pop()
-        gaps = height - sum(map(len, sections))
-        joined: list[Content] = []
-        for seam, section in enumerate(filter(None, sections)):
-            joined += [*([Content("")] if 0 < seam <= gaps else []), *section]
-        return joined
+        blank_lines = height - sum(map(len, sections))
+        lines: list[Content] = []
+        for number, section in enumerate(filter(None, sections)):
+            if 0 < number <= blank_lines:
+                lines.append(Content(""))
+            lines += section
+        return lines
 
     def _sections(self, width: int) -> list[Section]:
         last = self.last
@@ -141,13 +139,13 @@ def _positions(tallies: Sequence[Tally], width: int) -> Section:
 
 
 def _sources(last: Decoded, width: int) -> Section:
-    rated: Section = []
+    section: Section = []
     for source, tally in last.stats.sources.items():
         if tally.rate is not None and source != "form":  # tokens of a constraint are no guesses
             name, value = SOURCES.get(source, safe(source)), f"{tally.rate:.0%} of {tally.tested:,}"
-            drawn = bar(tally.rate, width - len(name) - len(value) - 3)
-            rated.append(pair(Content.assemble(f"{name} ", (drawn, "$success")), value, width))
-    return rated
+            rate = bar(tally.rate, width - len(name) - len(value) - 3)
+            section.append(pair(Content.assemble(f"{name} ", (rate, "$success")), value, width))
+    return section
 
 
 def _speed(last: Decoded, rates: Iterable[float], summary: Outlook, width: int) -> Section:

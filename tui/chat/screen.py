@@ -103,11 +103,11 @@ class ChatScreen(ChatWidgets):
     @on(ChatList.Deleted)
     def _close_deleted(self, message: ChatList.Deleted) -> None:
         """Close a conversation that was deleted; open it again when it is restored."""
-        shown = self.session.branch.conversation
-        if message.is_back and message.id == self._deleted and shown is None:
+        current = self.session.branch.conversation
+        if message.is_back and message.id == self._deleted and current is None:
             self.open(message.id)
             self.chats.refresh_list(to=message.id)
-        elif not message.is_back and message.id == shown:
+        elif not message.is_back and message.id == current:
             self._deleted = message.id
             self.open(None)
 
@@ -189,8 +189,8 @@ class ChatScreen(ChatWidgets):
     def action_toggle_mode(self) -> None:
         """Switch to the next mode of decoding."""
         modes, settings = [*MODES], self.controller.settings
-        following = modes[(modes.index(settings.mode) + 1) % len(modes)]
-        self.controller.apply(replace(settings, mode=following))
+        following = (modes.index(settings.mode) + 1) % len(modes)
+        self.controller.apply(replace(settings, mode=modes[following]))
 
     def action_new(self) -> None:
         """Begin a new conversation; the old one stays in the list."""
@@ -217,11 +217,11 @@ class ChatScreen(ChatWidgets):
 
     def action_race(self) -> None:
         """Race the prompt, or else the last question, with and without guesses."""
-        models, prompt, hint = self.controller, self.prompt, ""
-        if models.ready is None and self.session.requests.expects_model:
-            models.when_ready = self.action_race
+        controller, prompt, hint = self.controller, self.prompt, ""
+        if controller.ready is None and self.session.requests.expects_model:
+            controller.when_ready = self.action_race
             hint = "The race starts once the models are loaded."
-        elif models.ready is None or models.setup is None:
+        elif controller.ready is None or controller.setup is None:
             hint = "A race needs a model; F5 lists them."
         elif not self.session.idle:
             hint = "An answer is under way; Esc stops it. A race needs the models for itself."
@@ -231,7 +231,7 @@ class ChatScreen(ChatWidgets):
             from tui.race.lanes import race_ars_and_sps
             from tui.race.screen import RaceScreen
 
-            race = race_ars_and_sps(models.setup, self.controller.settings, request)
-            models.program.push_screen(RaceScreen(race, models.program.submit))
+            race = race_ars_and_sps(controller.setup, controller.settings, request)
+            controller.program.push_screen(RaceScreen(race, controller.program.submit))
         if hint:
             self.notify(hint, timeout=4)

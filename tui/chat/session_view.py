@@ -61,12 +61,12 @@ class SessionView:
                 if self._takes_focus and isinstance(self._screen.focused, Turn):
                     self._conversation.focus_last()
             case events.Changed(record) if turn := self._turn(record):
-                if isinstance(turn, Answer) and record.state == "streaming":
+                if not isinstance(turn, Answer):
+                    turn.record = record
+                elif record.state == "streaming":
                     turn.resume()
                 else:
-                    turn.record = record
-                    if isinstance(turn, Answer):
-                        turn.end(record)
+                    turn.end(record)
             case events.Removed(record) if turn := self._turn(record):
                 self._conversation.remove_turn(turn)
             case events.InputRestored(text, attachments):
@@ -117,14 +117,14 @@ class SessionView:
         focused = self._screen.focused
         self._takes_focus = isinstance(focused, Turn) and focused.record not in path
         # A streaming answer is shown from its rounds: the store has an older state of it.
-        streaming = [(record, self.session.responses.partial_of(record)) for record in path]
-        opened = [_as_opened(record, so_far is not None) for record, so_far in streaming]
-        self._conversation.open(opened)
-        for record, so_far in streaming:
-            if so_far is not None and isinstance(answer := self._turn(record), Answer):
-                for step in so_far.trace:
-                    answer.add(step)
-                answer.show_call([delta for event in so_far.rounds for delta in event.tool_calls])
+        partial = self.session.responses.under_way
+        under_way = partial.record.id if partial else None
+        self._conversation.open([_as_opened(record, record.id == under_way) for record in path])
+        answer = self._streaming
+        if partial is not None and isinstance(answer, Answer):
+            for step in partial.trace:
+                answer.add(step)
+            answer.show_call([delta for event in partial.rounds for delta in event.tool_calls])
 
     def _turn(self, record: StoredMessage) -> Turn | None:
         """Return the newest turn that shows a message: removed turns may still be mounted."""
@@ -144,12 +144,12 @@ class SessionView:
         if not isinstance(answer, Answer):
             return  # it is of another conversation
         answer.show_call(event.tool_calls)
-        if before := answer.record.stats:  # the answer is continued
-            plan, stats = (event.lookahead, event.context_used), before.plus(event.stats)
-            event = Decoded(event.tokens, event.rejected, *plan, stats, event.forecast)
+        answer.add(Step(event.tokens, event.rejected))
+        if before := answer.record.stats:  # it is continued: the figures are of all of it
+            stats = before.plus(event.stats)
+            event = Decoded((), (), event.lookahead, event.context_used, stats, event.forecast)
         if self._screen.status.state.activity is not None:  # the prompt has been read
             self._screen.status.show(activity=ANSWERING)  # until there are figures
-        answer.add(Step(event.tokens, event.rejected))
         answer.show_stats(event.stats)
         if self._pending_figures is None:
             self._screen.set_timer(FIGURES_EVERY, self._show_figures)

@@ -18,8 +18,8 @@ from tui.reading import Activity
 from tui.safe import safe
 from tui.widgets.lines import MUTED, pair
 
-BAR, NARROW = 10, 56
-"""Cells of an activity's bar, and of the narrowest line that has one."""
+BAR, NARROW, MIN_ACTIVITY = 10, 56, 16
+"""Cells of an activity's bar, of the narrowest line that has one, and of what can be understood."""
 
 
 class Banner(Widget):
@@ -103,8 +103,8 @@ def line(state: State, width: int) -> Content:
     tools = state.tools and (is_wide or not state.activity)
     parts = [chip, *([Content.styled("tools on", "$text-accent")] if tools else [])]
     for part in _parts(state, is_wide):
-        free = width - sum(shown.cell_length + 2 for shown in parts)
-        if part.cell_length <= free or (state.activity and free >= 16):  # enough to be understood
+        free = width - sum(other.cell_length + 2 for other in parts)
+        if part.cell_length <= free or (state.activity and free >= MIN_ACTIVITY):
             parts.append(part.truncate(free, ellipsis=True))
     return Content("  ").join(parts)
 

@@ -17,11 +17,6 @@ from tui.widgets.lines import MUTED, pair, paragraph
 
 UNTESTED = "A guess, never checked: an earlier one was wrong."
 THROWN_AWAY = "A wrong guess: the answer continued without it."
-SEEDED = (
-    "wrong: with this seed the answer has another token here",
-    "right: with this seed the answer has the same token here",
-)
-BLOCK_DECIDED = "wrong: the answer cannot have it here", "right: kept with what follows it"
 PARTS = {
     "thought": "It is part of the thought before the answer.",
     "marker": "It marks where a thought or a call begins or ends.",
@@ -113,14 +108,18 @@ def probability(value: float) -> str:
 
 def decision(tested: Token | RejectedToken, accepted: bool) -> str:
     """Return the inequality that decided on a draft token, or why there was none."""
-    if tested.uniform is None:
-        return (SEEDED if tested.threshold is None else BLOCK_DECIDED)[accepted]
+    word = "right" if accepted else "wrong"
+    if tested.uniform is None and tested.threshold is None:
+        which = "the same" if accepted else "another"
+        return f"{word}: with this seed the answer has {which} token here"
+    if tested.uniform is None:  # the block rule decided by a later one
+        reason = "kept with what follows it" if accepted else "the answer cannot have it here"
+        return f"{word}: {reason}"
     sign, uniform = "<" if accepted else "≥", f"uniform {probability(tested.uniform)}"
     if tested.threshold is not None:
         word = "kept up to here" if accepted else "not kept this far"
         return f"{uniform} {sign} threshold {probability(tested.threshold)}: {word}"
     draft, target = probability(tested.draft_prob or 0.0), probability(tested.target_prob or 0.0)
-    word = "right" if accepted else "wrong"
     return f"{uniform} × guesses {draft} {sign} answers {target}: {word}"
 
 
@@ -158,7 +157,8 @@ def _test(entry: InspectedToken, width: int) -> list[Content]:
     probs = item.target_prob, item.draft_prob
     target, draft = (MISSING if prob is None else probability(prob) for prob in probs)
     both = _named(("answers", target), ("   guesses", draft))
-    if item.uniform is None or (accepted := acceptance_prob(item)) is None:
+    accepted = acceptance_prob(item)
+    if item.uniform is None or accepted is None:
         return [both, *_verdict(entry, width)]
     chance = _named(("chance", probability(accepted)))
     if item.threshold is not None:
@@ -207,8 +207,8 @@ def _column(heading: str, top: Sequence[Alternative], own: int, width: int) -> l
         mark = "▸" if alternative.id == own else " "
         text = Content(f"{mark}{visible(alternative.text)}")
         text = text.truncate(name, ellipsis=True, pad=True)
-        drawn = Content.styled(bar(alternative.prob, bar_cells), "$primary")
-        drawn = drawn.truncate(bar_cells, pad=True)
-        line = Content.assemble(text, " ", drawn, f"{alternative.prob:>6.1%}")
+        share = Content.styled(bar(alternative.prob, bar_cells), "$primary")
+        share = share.truncate(bar_cells, pad=True)
+        line = Content.assemble(text, " ", share, f"{alternative.prob:>6.1%}")
         lines.append(line.stylize("bold") if alternative.id == own else line)
     return lines

@@ -34,8 +34,8 @@ class TokenLayout:
     def __init__(self, texts: Sequence[str], width: int) -> None:
         self.width = width
         self.lines: list[list[TokenPiece]] = [[]]
-        self.first_lines: list[int] = []
-        """The first line of each entry."""
+        self.first_lines, self.last_lines = list[int](), list[int]()
+        """The first and the last line of each entry."""
         column = 0
         for entry, text in enumerate(texts):
             for number, part in enumerate(text.split("\n")):
@@ -50,6 +50,7 @@ class TokenLayout:
                     column += cell_len(piece)
                     if len(self.first_lines) == entry:
                         self.first_lines.append(len(self.lines) - 1)
+            self.last_lines.append(len(self.lines) - 1)
 
     def at(self, line: int, column: int) -> int | None:
         """Return the entry at a column, or the nearest one; None in an empty line."""
@@ -117,8 +118,8 @@ class TokenPage(Lines, can_focus=True):
     def watch_cursor(self, old: int, new: int) -> None:
         """Repaint the entries that the cursor left and reached."""
         for index in (old, new):
-            line = self._layout.first_lines[index]
-            self.change_lines(range(line, line + 1 + self.entries[index].text.count("\n")))
+            first, last = self._layout.first_lines[index], self._layout.last_lines[index]
+            self.change_lines(range(first, last + 1))
         self._scroll_to_cursor()
         self.post_message(self.Moved())
 
@@ -139,9 +140,8 @@ class TokenPage(Lines, can_focus=True):
 
     def action_line(self, by: int) -> None:
         """Go to the nearest line above or below with another token."""
-        y = self._line + by
-        entry_at = self._layout.at
-        while 0 <= y < len(self._layout.lines) and entry_at(y, self._goal) in (None, self.cursor):
+        y, layout = self._line + by, self._layout
+        while 0 <= y < len(layout.lines) and layout.at(y, self._goal) in (None, self.cursor):
             y += by
         self._go_to_line(y)
 
@@ -156,8 +156,8 @@ class TokenPage(Lines, can_focus=True):
 
     def action_rejection(self, by: int) -> None:
         """Go to the next or the previous rejected draft token."""
-        last = len(self.entries)
-        ahead = range(self.cursor + 1, last) if by > 0 else range(self.cursor - 1, -1, -1)
+        after, before = range(self.cursor + 1, len(self.entries)), range(self.cursor - 1, -1, -1)
+        ahead = after if by > 0 else before
         rejection = next((i for i in ahead if self.entries[i].is_rejected), None)
         if rejection is None:
             self.notify(f"No wrong guess {'after' if by > 0 else 'before'} this one.")

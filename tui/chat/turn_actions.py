@@ -106,11 +106,15 @@ class TurnActions:
     def _copy_code(self, turn: Turn) -> None:
         """Copy the largest code block, after scrolling up the largest in sight; then the next."""
         blocks = code_blocks(turn.text)
-        text, index = self._copied or ("", 0)
-        scrolled, view = not self._view.follows, self._view.reader
-        seen = [i for i, block in enumerate(blocks) if scrolled and view.sees(turn, block)]
-        largest = max(seen or range(len(blocks)), key=lambda i: len(blocks[i]))
-        index = (index + 1) % len(blocks) if text == turn.text else largest
+        if not blocks:  # what looks like a fence may be none, where a line before it continues
+            self._view.notify("There is no code block in this message.", timeout=3)
+            return
+        if self._copied is not None and self._copied[0] == turn.text:
+            index = (self._copied[1] + 1) % len(blocks)
+        else:
+            sees, all_ = self._view.reader.sees, range(len(blocks))
+            in_sight = [] if self._view.follows else [i for i in all_ if sees(turn, blocks[i])]
+            index = max(in_sight or all_, key=lambda i: len(blocks[i]))
         self._copied = turn.text, index
         lines = plural(blocks[index].count("\n") + 1, "line")
         what = f"code block {index + 1} of {len(blocks)}, {lines}"
@@ -119,11 +123,11 @@ class TurnActions:
     def _inspect(self, turn: Turn, record: StoredMessage) -> None:
         from tui.chat.inspector import Inspector
 
-        so_far = self._session.responses.partial_of(record)
-        trace = so_far.trace if so_far else self._branch.trace(record.id)
+        partial = self._session.responses.partial_of(record)
+        trace = partial.trace if partial else self._branch.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         passages = tuple(passages_of(self._branch.records).values())
-        self._view.app.push_screen(Inspector(trace, title, so_far is not None, passages))
+        self._view.app.push_screen(Inspector(trace, title, partial is not None, passages))
 
     def _list_sources(self, record: StoredMessage) -> None:
         """List the passages that an answer cites, or those found for a question."""

@@ -218,9 +218,9 @@ class InlineChat:
 
     def apply(self, settings: Settings) -> None:
         """Use other settings, from the next round or answer on."""
-        self.settings, shown = settings, self.scrollback
-        shown.ghosts, shown.thoughts = settings.ghosts, settings.show_thinking
-        shown.show_status(mode=settings.mode)
+        self.settings = settings
+        self.scrollback.ghosts, self.scrollback.thoughts = settings.ghosts, settings.show_thinking
+        self.scrollback.show_status(mode=settings.mode)
         self.session.requests.stream.update(settings.mode, settings.lookahead, settings.sampling)
 
     # The prompt, for `UnsentText`

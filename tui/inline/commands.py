@@ -56,14 +56,16 @@ class SlashCommands(Completer):
 
     def enter(self, text: str) -> None:
         """Handle a line: a reply to a question of the program, a command, or a user's question."""
-        tool_loop, (changes, self._changes) = self._session.tool_loop, (self._changes, [])
-        is_asked = bool(changes or tool_loop.pending)
+        changes, self._changes = self._changes, []
+        is_asked = bool(changes or self._session.tool_loop.pending)
         decision = REPLIES.get(text.strip().lower()) if is_asked else None
         try:
-            if changes:
-                self._write(changes[0]) if decision == "once" else self._note("Not written.")
+            if changes and decision == "once":
+                self._write(changes[0])
+            elif changes:
+                self._note("Not written.")
             elif decision:
-                tool_loop.resolve_approval(decision)
+                self._session.tool_loop.resolve_approval(decision)
             if not decision:
                 self._carry_out(text)
         except SpecchatError as error:

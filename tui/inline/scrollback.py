@@ -26,7 +26,7 @@ from tui.labels import access, call_lines, call_parts, model_name, outcome, plur
 from tui.reading import Activity, AnswerProgress
 from tui.safe import one_line, safe
 from tui.text.fragment import plain
-from tui.text.text_view import whole
+from tui.text.text_view import as_step
 from tui.text.token_styles import COLOURED, PLAIN, runs_of
 from tui.widgets.lines import MUTED
 
@@ -116,8 +116,8 @@ class Scrollback:
 
     def note(self, text: str, style: str = NOTE) -> None:
         """Show a text, wrapped to the width."""
-        for written in safe(text).split("\n") if text else ():
-            lines = plain(written, 0).wrapped(self.width)
+        if text:
+            lines = plain(safe(text), 0).wrapped(self.width)
             self.print(*(Content.styled(line.content.plain, style) for line in lines))
 
     def print(self, *lines: Content) -> None:
@@ -137,7 +137,7 @@ class Scrollback:
                 self._show_question(record)
             elif record.role == "assistant":
                 self._begin()
-                self._add(self._branch.rounds_of(record) or [whole(record.content)])
+                self._add(self._branch.rounds_of(record) or [as_step(record.content)])
                 self._end(record, opened=True)
 
     def show(self, event: events.SessionEvent) -> None:
@@ -183,12 +183,13 @@ class Scrollback:
 
     def _show_round(self, event: Decoded) -> None:
         self._thought += text_in(event.tokens, "thought")
-        thinks = self._thought and not text_in(event.tokens)
-        text = f"thinking: {plural(event.stats.thought_tokens, 'token')}"
-        self.show_status(last=event, activity=Activity(text, 0.0) if thinks else None)
-        if self._thought and not thinks:
+        activity = None
+        if self._thought and text_in(event.tokens):  # it is over
             self.note(self._thought if self.thoughts else "", MUTED)
             self._thought = ""
+        elif self._thought:
+            activity = Activity(f"thinking: {plural(event.stats.thought_tokens, 'token')}", 0.0)
+        self.show_status(last=event, activity=activity)
         self._add([Step(event.tokens, event.rejected)])
 
     def _begin(self) -> None:
@@ -207,8 +208,7 @@ class Scrollback:
             answer.add([(safe(record.content[len(answer.text) :]), Origin.TARGET)])
             self._out.append(self._painter(answer.finished(over=True)))
         records = self._branch.records
-        support = check(record, records)
-        self.note(footer_lines(record, (support.unfound * opened, *support.warnings)), MUTED)
+        self.note(footer_lines(record, check(record, records), opened), MUTED)
         if files := names(record, records):
             self.note(f"/apply writes {one_line(files)}.", MUTED)
         self.print(Content(""))

@@ -51,8 +51,8 @@ class StreamingText:
         if over and lines and not lines[-1].content:
             lines.pop()  # a line break at the end is the layout's
         self._next = max(self._next, end)
-        shown = [at for line in lines for at in line.positions]
-        self._position = max([self._position - 1, *shown]) + 1
+        positions = [position for line in lines for position in line.positions]
+        self._position = max([self._position - 1, *positions]) + 1
         return self._coloured(lines)
 
     def open_lines(self, limit: int) -> list[Content]:

@@ -137,10 +137,10 @@ class InlineTerminal:
 
     def _prepare(self) -> None:
         """Print what is finished; have as many unfinished lines drawn as fit, and the status."""
-        app, shown, finished = self._session.app, self._scrollback, self._scrollback.finished()
+        app, scrollback, finished = self._session.app, self._scrollback, self._scrollback.finished()
         size, typed = app.output.get_size(), self._session.default_buffer.document.line_count
-        shown.width = max(size.columns - 1, 1)
-        lines = shown.open_lines(size.rows - typed - 3, self._chat.counts())
+        scrollback.width = max(size.columns - 1, 1)
+        lines = scrollback.open_lines(size.rows - typed - 3, self._chat.counts())
         # A row that was longer before would be wrapped by its old length.
         if finished or len(lines) != len(self._lines):
             app.renderer.erase()
@@ -203,9 +203,9 @@ class InlineTerminal:
                 chat.paste(text)
             elif name := dropped_path(text):  # which becomes an @FILE; /attach needs the name alone
                 before = buffer.document.text_before_cursor
+                blank = " " if before[-1:].strip() else ""
                 is_named = before.startswith("/") or before.endswith("@")
-                mark = "" if is_named else " @" if before[-1:].strip() else "@"
-                buffer.insert_text(f"{mark}{name} ")
+                buffer.insert_text(f"{name} " if is_named else f"{blank}@{name} ")
             else:
                 buffer.insert_text(text)
 

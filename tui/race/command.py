@@ -48,17 +48,17 @@ def race(prompt: str | None, spec: str, as_json: bool, **options: Any) -> None:
     from tui.shell.ask_inputs import constraint_of
 
     entries, constraint = parse(spec), constraint_of(options)
-    at_terminal = has_terminal()
+    is_printed = as_json or not has_terminal()
     console = EngineConsole()
     with console.open():
         race = prepare_race(entries, chosen, prompt, console.show_check)
         request = replace(race.request, constraint=constraint)
         recorded = RecordedRace(replace(race, request=request))
-        if as_json or not at_terminal:
+        if is_printed:
             run(recorded, console)
-    if as_json or not at_terminal:
-        failed = _print_race(recorded, as_json)
-        sys.exit(INTERRUPTED if console.interrupted else FAILED if failed else 0)
+    if is_printed:
+        code = _print_race(recorded, as_json)
+        sys.exit(INTERRUPTED if console.interrupted else code)
 
     from tui.race.screen import RaceApp
 
@@ -85,8 +85,8 @@ def run(recorded: RecordedRace, console: EngineConsole) -> None:
     console.run(recorded.race, handle, stoppable=False)
 
 
-def _print_race(recorded: RecordedRace, as_json: bool) -> bool:
-    """Print the outcome of a race; return whether a lane failed."""
+def _print_race(recorded: RecordedRace, as_json: bool) -> int:
+    """Print the outcome of a race; return the exit code."""
     sentence = " ".join(filter(None, verdict(recorded.lanes, recorded.race.request)))
     if as_json:
         click.echo(json.dumps(_report(recorded, sentence)))
@@ -96,7 +96,7 @@ def _print_race(recorded: RecordedRace, as_json: bool) -> bool:
     failures = [f"{lane.lane.name}: {lane.failure}" for lane in recorded.lanes if lane.failure]
     for failure in failures:
         click.echo(safe(failure), err=True)
-    return bool(failures)
+    return FAILED if failures else 0
 
 
 def _report(recorded: RecordedRace, sentence: str) -> dict[str, Any]:

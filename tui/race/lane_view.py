@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from textual import on
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
+from textual.events import Resize
 from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
@@ -79,10 +81,7 @@ class LaneView(VerticalScroll):
         self._lane = lane
         self._update_frame()
 
-    def on_resize(self) -> None:
-        """Fit the frame to the new width."""
-        self._update_frame()
-
+    @on(Resize)
     def _update_frame(self) -> None:
         """Update the models, the clock and the warnings if they have changed."""
         lane = self._lane
@@ -105,9 +104,10 @@ class LaneView(VerticalScroll):
 def _model_names(ready: Ready | Failed | None) -> str:
     if not isinstance(ready, Ready):
         return ""
-    answers, guesses = model_name(ready.target.name), ready.draft and model_name(ready.draft.name)
-    other = " ".join(word for word in (guesses or "").split() if word not in answers.split())
-    return safe(f" {answers} ⇠ {other or guesses} " if guesses else f" {answers} ")
+    answers = model_name(ready.target.name)
+    guesses = model_name(ready.draft.name) if ready.draft else ""
+    others = " ".join(word for word in guesses.split() if word not in answers.split())
+    return safe(f" {answers} ⇠ {others or guesses} " if guesses else f" {answers} ")
 
 
 class Scoreboard(Widget):

@@ -135,19 +135,19 @@ SAME_SPEED = 0.03
 
 def lane_figures(lane: RecordedLane, first: RecordedLane) -> tuple[str, ...]:
     """Return the figures of a lane, with its speed relative to the first lane."""
-    stats, name = lane.stats, lane.lane.name
+    stats, name, time = lane.stats, lane.lane.name, f"{lane.clock:.1f} s"
     if stats is None or not stats.generated_tokens:
-        return (name, *[MISSING] * (len(HEADERS) - 2), f"{lane.clock:.1f} s")
-    ratio, rate = first.tokens_per_s, stats.acceptance_rate
+        return (name, *[MISSING] * (len(HEADERS) - 2), time)
+    reference, rate = first.tokens_per_s, stats.acceptance_rate
     return (
         name,
         f"{stats.tokens_per_s:.1f}",
-        f"{stats.tokens_per_s / ratio:.2f}×" if ratio else MISSING,
+        f"{stats.tokens_per_s / reference:.2f}×" if reference else MISSING,
         f"{stats.generated_tokens:,}",
         MISSING if rate is None else f"{rate:.0%}",
         f"{stats.tokens_per_eval:.2f}",
         f"{stats.first_token_s:.2f} s",
-        f"{lane.clock:.1f} s",
+        time,
     )
 
 
@@ -209,8 +209,8 @@ def _compare_texts(ran: Sequence[RecordedLane]) -> list[str]:
         first = next(same_weights, None)
         if first is not None and first.finished and other.finished:
             subject = f"{first.lane.name} and {other.lane.name}" if len(ran) > 2 else "Both"
-            one, two = (lane.thought + lane.text for lane in (first.finished, other.finished))
-            comparisons.append((subject, _wording(one, two)))
+            ours, theirs = (end.thought + end.text for end in (first.finished, other.finished))
+            comparisons.append((subject, _wording(ours, theirs)))
     wordings = {wording for _, wording in comparisons}
     if len(comparisons) == len(ran) - 1 > 1 and len(wordings) == 1:
         comparisons = [("All", wordings.pop())]

@@ -218,9 +218,9 @@ class RaceScreen(ClosedOnce[None]):
 
     def action_ghosts(self) -> None:
         """Show or hide wrong guesses."""
-        shown = not self.views[0].tokens.ghosts
+        wanted = not self.views[0].tokens.ghosts
         for view in self.views:
-            view.tokens.ghosts = shown
+            view.tokens.ghosts = wanted
 
     @on(TextView.KindsChanged)
     def _update_legend(self) -> None:

@@ -35,6 +35,7 @@ HEADING, CODE = "bold $text-accent", "$text-accent"
 GROUND = "on $panel 60%"
 """The background of a block of code."""
 BULLETS, FRAME = "•◦▪", "▌ "
+SIDES = {"text-align:center": 0.5, "text-align:right": 1.0}  # as the parser names them
 _FAINT = re.compile(r" \d+%")
 
 
@@ -137,9 +138,10 @@ class Formatter:
         self._cursor = start + len(mark)
         return start
 
-    def _inline(self, token: Token, style: str = "") -> Fragment:
+    def _inline(self, token: Token, style: str) -> Fragment:
         """Return the text of a paragraph, a heading or a cell."""
-        parts, opened = list[Fragment](), [style] if style else []
+        parts = list[Fragment]()
+        styles = [style] if style else []  # of the marks that are open
         begin = self._starts[token.map[0]] if token.map else 0
         self._cursor = max(self._cursor, begin)
         for child in token.children or ():
@@ -147,16 +149,16 @@ class Formatter:
                 parts.append(Fragment(Content("\n"), [self._skip("\n") + self._offset]))
             elif child.nesting > 0:
                 self._skip(child.markup)
-                opened.append(STYLES[child.type])
+                styles.append(STYLES[child.type])
             elif child.nesting < 0:
                 self._skip(child.markup)
-                opened.pop()
+                styles.pop()
             else:
-                mark, code = (child.markup, [CODE]) if child.type == "code_inline" else ("", [])
+                mark = child.markup if child.type == "code_inline" else ""
                 self._skip(mark)
                 positions = self._positions(child.content)
-                styled = Content.styled(child.content, " ".join([*opened, *code]))
-                parts.append(Fragment(styled, positions))
+                own_style = " ".join([*styles, CODE] if mark else styles)
+                parts.append(Fragment(Content.styled(child.content, own_style), positions))
                 self._skip(mark)
         return with_ghosts(expand_tabs(join(parts)), self.ghosts)
 
@@ -168,10 +170,12 @@ class Formatter:
             return range(start + self._offset, self._cursor + self._offset)
         positions = []
         for character in content:
-            start = self._source.find(character, self._cursor)
-            if start >= 0 and not character.isspace():  # a line break is shown as a space
-                self._cursor = start + 1
-            positions.append(self._cursor - (not character.isspace()) + self._offset)
+            if character.isspace():  # such as a line break that is shown as a space
+                positions.append(self._offset + self._cursor)
+            else:
+                start = self._source.find(character, self._cursor)
+                self._cursor = start + 1 if start >= 0 else self._cursor
+                positions.append(self._offset + self._cursor - 1)
         return positions
 
     def _code(self, token: Token, labelled: bool) -> Fragment:
@@ -186,7 +190,7 @@ class Formatter:
             label = Fragment(Content.styled(f"{info}\n", DRAWN), label_positions)
         positions = list[int]()
         lines = token.content.removesuffix("\n").split("\n")
-        for number, line in enumerate(lines, begin + is_fence):
+        for number, line in enumerate(lines, begin + 1 if is_fence else begin):
             end = self.position(min(number + 1, len(self._starts) - 1))
             positions += range(end - 1 - len(line), end)  # the line break, too
         code = expand_tabs(Fragment(Content("\n".join(lines)), positions[:-1]))
@@ -206,9 +210,8 @@ class Formatter:
                     rows.append([])
                 case "th_open" | "td_open":
                     style = HEADING if token.type == "th_open" else ""
-                    side = str(token.attrs.get("style", ""))
                     if len(rows) == 1:
-                        sides.append(1.0 if "right" in side else 0.5 if "center" in side else 0.0)
+                        sides.append(SIDES.get(str(token.attrs.get("style")), 0.0))
                 case "inline":
                     rows[-1].append(self._inline(token, style))
                 case "table_close":

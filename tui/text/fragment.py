@@ -34,11 +34,6 @@ class Fragment(NamedTuple):
             for content, (begin, end) in parts
         ]
 
-    def ending(self, count: int) -> "Fragment":
-        """Return the last `count` characters."""
-        begin = max(0, len(self.content) - count)
-        return Fragment(self.content[begin:], self.positions[begin:])
-
     def followed_by(self, mark: Content) -> "Fragment":
         """Return the fragment with a mark after its text, which replaces the first drawn cell."""
         end = min(len(self.positions), len(self.content))
@@ -52,14 +47,14 @@ def plain(text: str, position: int, column: int = 0) -> Fragment:
 
 def expand_tabs(fragment: Fragment, column: int = 0) -> Fragment:
     """Return text with spaces for its tabs; its first character is in a column of its line."""
-    content, shown = fragment.content, list[str]()
+    content, expanded = fragment.content, list[str]()  # each character, or its spaces
     for character in content.plain:
-        shown.append(" " * (TAB - column % TAB) if character == "\t" else character)
-        column = 0 if character == "\n" else column + len(shown[-1])
-    starts = [0, *accumulate(map(len, shown))]
+        expanded.append(" " * (TAB - column % TAB) if character == "\t" else character)
+        column = 0 if character == "\n" else column + len(expanded[-1])
+    starts = [0, *accumulate(map(len, expanded))]
     spans = [Span(starts[begin], starts[end], style) for begin, end, style in content.spans]
-    positions = [p for p, part in zip(fragment.positions, shown, strict=False) for _ in part]
-    return Fragment(Content("".join(shown), spans), positions)
+    positions = [p for p, part in zip(fragment.positions, expanded, strict=False) for _ in part]
+    return Fragment(Content("".join(expanded), spans), positions)
 
 
 def drawn(text: str, style: str = DRAWN) -> Fragment:
@@ -72,7 +67,7 @@ def join(parts: Iterable[Fragment]) -> Fragment:
     contents, positions = list[Content](), list[int]()
     for content, known in parts:
         contents.append(content)
-        positions += [*known, *[-1] * (len(content) - len(known))][: len(content)]
+        positions += [*known[: len(content)], *[-1] * (len(content) - len(known))]
     return Fragment(Content("").join(contents), positions)
 
 
@@ -152,11 +147,14 @@ class BlockPart:
 
     def lines(self, width: int) -> Iterator[Fragment]:
         """Yield its lines; marks on the left take half of a line at most."""
-        first, rest = self.first.ending(width // 2), self.rest[-(width // 2) :]
+        content, positions = self.first
+        cut = max(0, len(content) - width // 2)
+        first, rest = Fragment(content[cut:], positions[cut:]), self.rest[cut:]
         if self.after_blank:
             yield drawn(rest.rstrip())
         for number, line in enumerate(self.body.wrapped(max(width - cell_len(rest), 1))):
-            row = join([drawn(rest) if number else first, line]) if rest else line
+            left = first if number == 0 else drawn(rest)
+            row = join([left, line]) if rest else line
             if self.ground:
                 content = row.content.pad_right(max(0, width - row.content.cell_length))
                 row = Fragment(content.stylize_before(self.ground, len(rest)), row.positions)
@@ -183,6 +181,7 @@ def _table_row(
         row: list[Fragment] = []
         for part, width, side in zip(parts, widths, sides, strict=True):
             free = width - part.content.cell_length
-            before = int(side * free) + (GAP if row else 0)
-            row += [drawn(" " * before), part, drawn(" " * (free - int(side * free)))]
+            before = int(side * free)
+            gap = GAP if row else 0
+            row += [drawn(" " * (gap + before)), part, drawn(" " * (free - before))]
         yield join(row)

@@ -49,13 +49,14 @@ class TextLayout:
                 self._ghosts.append((len(self.text), text))
             else:
                 self.text += text
-                self.kinds |= {kind} if text else set()
                 self._kinds += [kind] * len(text)
+                if text:
+                    self.kinds.add(kind)
         changed = self.stable
         del self.lines[changed:]
         if self._formatted:
             self._add_blocks()
-        if not self._formatted:
+        if not self._formatted:  # or no longer
             self._add_lines()
         self.lines = self.lines or [drawn("")]
         return changed
@@ -63,10 +64,11 @@ class TextLayout:
     def coloured(self, line: Fragment, styles: Styles) -> Content:
         """Return a line with the styles of its tokens over those of its format."""
         spans, begin = list[Span](), 0
-        at = line.positions[: len(line.content)]
-        for kind, group in groupby(self._kinds[p] if p >= 0 else "" for p in at):
+        positions = line.positions[: len(line.content)]
+        for kind, group in groupby(self._kinds[p] if p >= 0 else "" for p in positions):
             end = begin + len([*group])
-            spans += [Span(begin, end, style)] if (style := styles.get(kind)) else []
+            if style := styles.get(kind):
+                spans.append(Span(begin, end, style))
             begin = end
         return Content(line.content.plain, [*line.content.spans, *spans])
 
@@ -110,8 +112,8 @@ class TextLayout:
         """Add the lines of a text that is not formatted."""
         *complete, last = self.text[self._start :].split("\n")
         for line in complete:
-            shown = with_ghosts(plain(line, self._start, self._column), self._ghosts)
-            self.lines += shown.wrapped(self.width)
+            fragment = with_ghosts(plain(line, self._start, self._column), self._ghosts)
+            self.lines += fragment.wrapped(self.width)
             self._start, self._column = self._start + len(line) + 1, 0
         self.stable = len(self.lines)
         last_line = plain(last, self._start, self._column)

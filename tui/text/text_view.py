@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
+from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -73,10 +74,6 @@ class TextView(Widget):
         self._painted, self._pause = 0.0, REPAINT_EVERY_S
         self._timer: Timer | None = None
 
-    def on_mount(self) -> None:
-        """Show the rounds that arrived before it was mounted."""
-        self._lay_out_again()
-
     @property
     def text(self) -> str:
         """The source of the text that is shown."""
@@ -142,7 +139,7 @@ class TextView(Widget):
         self._height = len(self.lines)
         if self.is_streaming:
             step = viewport.height // RESERVED_FRACTION + 1
-            self._height += -self._height % step
+            self._height = ceil(self._height / step) * step
         return self._height
 
     def render_line(self, y: int) -> Strip:
@@ -188,7 +185,6 @@ class TextView(Widget):
     def _lay_out_again(self) -> None:
         if self._layout is not None:
             self._lay_out(self._layout.width)
-        if self.is_mounted:
             self.refresh(layout=True)
 
     def _lay_out(self, width: int) -> None:
@@ -253,6 +249,6 @@ class TextView(Widget):
         return runs
 
 
-def whole(text: str) -> Step:
-    """Return a text as one round, where its tokens are not known."""
+def as_step(text: str) -> Step:
+    """Return a text as the only token of one round, where its own tokens are not known."""
     return Step((Token(0, text, Origin.TARGET, None, 1.0, None),))

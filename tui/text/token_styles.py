@@ -52,8 +52,8 @@ def styles(no_color: bool) -> Styles:
 def legend(styles: Styles, kinds: Iterable[Kind]) -> Content:
     """Return one line with the names of kinds in their styles, always in the same order."""
     wanted = set(kinds)
-    shown = [Content.styled(NAMES[kind], styles[kind]) for kind in NAMES if kind in wanted]
-    return Content(" · ").join(shown)
+    names = [Content.styled(name, styles[kind]) for kind, name in NAMES.items() if kind in wanted]
+    return Content(" · ").join(names)
 
 
 def kind(token: Token | RejectedToken) -> Kind:
@@ -68,8 +68,8 @@ def kind(token: Token | RejectedToken) -> Kind:
 
 def runs_of(step: Step, show_rejected: bool) -> list[Run]:
     """Return the runs of a round: accepted drafts, rejected ones if wanted, the last token."""
-    shown = step.items if show_rejected else step.tokens
-    return [(_text(token), kind(token)) for token in shown]
+    tokens = step.items if show_rejected else step.tokens
+    return [(_text(token), kind(token)) for token in tokens]
 
 
 def _text(token: Token | RejectedToken) -> str:

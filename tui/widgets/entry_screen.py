@@ -25,16 +25,20 @@ _REGIONAL_INDICATORS = "".join(map(chr, range(0x1F1E6, 0x1F200)))  # two are a f
 def _start_before(text: str, index: int) -> int:
     """Return the start of the grapheme before an index."""
     before = text[:index]
-    flags = len(before) - len(before.rstrip(_REGIONAL_INDICATORS))
+    indicators = len(before) - len(before.rstrip(_REGIONAL_INDICATORS))
+    if indicators > 0 and indicators % 2 == 0:
+        return index - 2
     spans, _ = split_graphemes(before)
-    return index - 2 if flags and not flags % 2 else spans[-1][0] if spans else index
+    return spans[-1][0] if spans else index
 
 
 def _end_after(text: str, index: int) -> int:
     """Return the end of the grapheme after an index."""
     spans, _ = split_graphemes(text[index:])
-    is_flag = len(text[index : index + 2].strip(_REGIONAL_INDICATORS)) == 0
-    return index + (2 if is_flag else spans[0][1]) if spans else index
+    if not spans:
+        return index
+    is_flag = not text[index : index + 2].strip(_REGIONAL_INDICATORS)
+    return index + (2 if is_flag else spans[0][1])
 
 
 JOINERS = "\u200c", "\u200d"
@@ -48,9 +52,13 @@ class TextEntry(TextArea):
         if event.character not in JOINERS:
             await super()._on_key(event)
             return
-        self.replace(event.character, *self.selection, maintain_selection_offset=False)
+        self.type_in(event.character)
         event.stop()
         event.prevent_default()
+
+    def type_in(self, text: str) -> None:
+        """Replace the selection by a text, with the cursor after it."""
+        self.replace(safe(text), *self.selection, maintain_selection_offset=False)
 
     def undo(self) -> None:
         """Undo the last edit."""
@@ -67,14 +75,14 @@ class TextEntry(TextArea):
     def get_cursor_left_location(self) -> Location:
         """Return the location one grapheme to the left."""
         row, column = self.cursor_location
-        to = _start_before(self.document.get_line(row), column)
-        return (row, to) if to < column else super().get_cursor_left_location()
+        start = _start_before(self.document.get_line(row), column)
+        return (row, start) if start < column else super().get_cursor_left_location()
 
     def get_cursor_right_location(self) -> Location:
         """Return the location one grapheme to the right."""
         row, column = self.cursor_location
-        to = _end_after(self.document.get_line(row), column)
-        return (row, to) if to > column else super().get_cursor_right_location()
+        end = _end_after(self.document.get_line(row), column)
+        return (row, end) if end > column else super().get_cursor_right_location()
 
 
 class EntryLine(Input, inherit_bindings=False):
@@ -100,11 +108,12 @@ class EntryLine(Input, inherit_bindings=False):
 
     def validate_selection(self, selection: Selection) -> Selection:
         """Return a selection whose cursor is not inside a grapheme."""
-        start, end = super().validate_selection(selection)
-        at = _start_before(self.value, end + 1) if end < len(self.value) else end
-        if at < end:
-            end = at if end < self.selection.end else _end_after(self.value, at)
-        return Selection(end if selection.is_empty else start, end)
+        start, cursor = super().validate_selection(selection)
+        begin = _start_before(self.value, cursor + 1) if cursor < len(self.value) else cursor
+        if begin < cursor:
+            is_leftwards = cursor < self.selection.end
+            cursor = begin if is_leftwards else _end_after(self.value, begin)
+        return Selection(cursor if selection.is_empty else start, cursor)
 
     def delete(self, start: int, end: int) -> None:
         """Delete whole graphemes."""
@@ -190,7 +199,7 @@ class EntryScreen(Dialog[str | None]):
     def action_new_line(self) -> None:
         """Begin another line, if there may be many."""
         if self._many_lines:
-            self.input.replace("\n", *self.input.selection, maintain_selection_offset=False)
+            self.input.type_in("\n")
 
     def action_accept(self) -> None:
         """Return a valid text; an unchanged one in its original form, not made safe."""

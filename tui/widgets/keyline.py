@@ -50,7 +50,7 @@ NARROW = 60
 class KeyLine(Footer):
     """Show whole keys only."""
 
-    _shown: Sequence[ActiveBinding] = ()
+    _composed: Sequence[ActiveBinding] = ()  # the keys that were active then
 
     def __init__(self) -> None:
         super().__init__(show_command_palette=False)
@@ -88,7 +88,7 @@ class KeyLine(Footer):
 
     def on_resize(self, event: Resize) -> None:
         """Fit the keys to the new width."""
-        self._shown = ()
+        self._composed = ()
         self.call_after_refresh(self.recompose)
 
     async def recompose(self) -> None:
@@ -96,8 +96,8 @@ class KeyLine(Footer):
         if not self.is_attached:  # its screen has been closed
             return
         keys = tuple(self.active_keys())
-        if keys != self._shown:
-            self._shown = keys
+        if keys != self._composed:
+            self._composed = keys
             await super().recompose()
 
 

@@ -22,21 +22,21 @@ class Lines(ScrollView):
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
-        self._shown: Sequence[Content] = ()
+        self._lines: Sequence[Content] = ()
 
     def show_lines(self, lines: Sequence[Content]) -> None:
         """Replace the lines; unchanged ones are not painted again."""
         blank = [Content("")] * (self.size.height - len(lines))
-        old, self._shown = self._shown, [*lines, *blank]  # another height would need a layout
-        if len(old) != len(self._shown):
-            self.resize_lines(len(self._shown))
+        old, self._lines = self._lines, [*lines, *blank]  # another height would need a layout
+        if len(old) != len(self._lines):
+            self.resize_lines(len(self._lines))
             return
-        pairs = enumerate(zip(old, self._shown, strict=True))
+        pairs = enumerate(zip(old, self._lines, strict=True))
         self.change_lines([y for y, (before, after) in pairs if not before.is_same(after)])
 
     def line(self, y: int) -> Content:
         """Return the content of line `y`."""
-        return self._shown[y]
+        return self._lines[y]
 
     def resize_lines(self, count: int) -> None:
         """Render everything again, with `count` lines."""
@@ -96,17 +96,17 @@ class Head(Widget):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines."""
-        below = not self._fits(width)
-        return 1 + (len(self.legend.wrap(max(width, 1))) if below else 0)
+        return 1 if self._fits(width) else 1 + len(self.legend.wrap(max(width, 1)))
 
     def render(self) -> Content:
         """Draw the line or the lines."""
-        width, legend, fits = self.size.width, self.legend, self._fits(self.size.width)
-        left = width - len(self.details) - (legend.cell_length + 2 if fits and legend else 0)
-        line = self.line.truncate(max(left, MIN_NAME_CELLS), ellipsis=True) + self.details
-        if not fits:
-            return Content("\n").join([line, legend])
-        return pair(line, legend, width) if legend else line
+        width, legend = self.size.width, self.legend
+        is_beside = bool(legend) and self._fits(width)
+        free = width - len(self.details) - (legend.cell_length + 2 if is_beside else 0)
+        line = self.line.truncate(max(free, MIN_NAME_CELLS), ellipsis=True) + self.details
+        if is_beside:
+            return pair(line, legend, width)
+        return Content("\n").join([line, legend]) if legend else line
 
     def _fits(self, width: int) -> bool:
         """Return whether the name fits beside the legend."""

@@ -10,7 +10,8 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 
 from assistant.events import Step
-from tests.tui.chat.turns import Page, Shown, ghost, question, round_of, token
+from tests.tui.chat.turns import Page, Shown, ghost, question, token
+from tui.text.text_view import as_step
 
 SIZE = (60, 20)
 
@@ -108,9 +109,9 @@ async def test_the_terminal_shows_what_a_full_paint_would(seed: int) -> None:
 
 async def test_of_a_word_that_comes_its_line_is_written() -> None:
     async def do(terminal: Terminal) -> None:
-        answer = await terminal.page.stream(round_of("The first words stand still.\n\nThen "))
+        answer = await terminal.page.stream(as_step("The first words stand still.\n\nThen "))
         terminal.news()
-        answer.add(round_of("novel "))
+        answer.add(as_step("novel "))
         await terminal.page.settle()
         written = terminal.news()
         assert "novel" in written
@@ -122,11 +123,11 @@ async def test_of_a_word_that_comes_its_line_is_written() -> None:
 
 async def test_a_line_that_comes_moves_no_other_while_there_is_room() -> None:
     async def do(terminal: Terminal) -> None:
-        answer = await terminal.page.stream(*[round_of(f"line {n}\n") for n in range(40)])
+        answer = await terminal.page.stream(*[as_step(f"line {n}\n") for n in range(40)])
         moved = 0
         for number in range(40, 60):
             terminal.news()
-            answer.add(round_of(f"line {number}\n"))
+            answer.add(as_step(f"line {number}\n"))
             await terminal.page.settle()
             moved += "line 39" in terminal.news()
         assert 0 < moved <= 7

@@ -87,15 +87,19 @@ async def test_picker_goes_with_its_at_sign_and_is_opened_by_typing_alone(folder
         assert not typist.prompt.picker.display
         typist.prompt.drop()
         await typist.pick("n", "backspace", "backspace")
-        assert not typist.prompt.picker.display
-        assert typist.prompt.text == ""
+        assert (typist.prompt.text, typist.prompt.picker.display) == ("", False)
         await typist.paste("@notes")
         assert not typist.prompt.picker.display
         typist.prompt.drop()
         typist.prompt.history.load(["@notes"])
         await typist.pilot.press("up")
-        assert typist.prompt.text == "@notes"
-        assert not typist.prompt.picker.display
+        assert (typist.prompt.text, typist.prompt.picker.display) == ("@notes", False)
+        typist.prompt.drop()
+        await typist.pick("")
+        typist.at_once(*"notes", "enter")  # which chooses none of the files that were listed before
+        picker = typist.prompt.picker
+        await typist.until(lambda: picker.searched == "notes" or not picker.display)
+        assert (typist.prompt.text, typist.chips, typist.app.sent) == ("@notes", (), [])
 
 
 async def test_folders_elsewhere_are_entered(folder, tmp_path, monkeypatch) -> None:

@@ -165,6 +165,9 @@ async def test_y_copies_blocks_in_turn_first_the_largest_or_after_scrolling_a_vi
         chat.screen.open(kept(chat, "One", SMALL + "long\n\n" * 99 + LARGE))
         await chat.act("home", "down", "y")
         await copied(chat, "small")
+        chat.screen.open(kept(chat, "One", "Then:\n2. ```\ncut"))  # a list begins with 1
+        await chat.act("y")
+        assert chat.notices[-1] == "There is no code block in this message."
 
 
 async def test_home_and_end_go_to_the_ends_of_a_conversation(pair: Pair) -> None:

@@ -25,9 +25,8 @@ from tests.patience import WAIT_S
 from tests.stored import ask, begin, end
 from tests.tui.driver import Driver
 from tui.app.program import Program
-from tui.chat import chat_list
 from tui.chat.chat_list import ChatList
-from tui.chat.chat_rows import ChatRows, Listing, group, when
+from tui.chat.chat_rows import ChatRows, Listing, group, listing, snippet, when
 
 TITLES = ("Lighthouse", "Lentil soup", "Sorted lists", "Lisbon")
 
@@ -145,6 +144,11 @@ async def test_a_search_finds_messages_and_shows_the_match(store: Store) -> None
         assert page.chats.search.value == ""
 
 
+def test_a_searched_word_is_marked_after_letters_that_fold_to_two() -> None:
+    line = snippet(ChatSummary(1, "", 0.0, 0.0, False, 0, "Straße zum ZOO"), ["zoo"], 40)
+    assert [line.plain[begin:end] for begin, end, _ in line.spans[1:]] == ["ZOO"]
+
+
 async def test_a_title_is_changed_and_escape_keeps_it(store: Store) -> None:
     async with listed(store) as page:
         await page.press("ctrl+r", "end", *" again", "enter")
@@ -231,14 +235,14 @@ async def test_a_refresh_of_the_list_cancels_no_opening(
 ) -> None:
     async with listed(store) as page:
         await page.press(*"zebra")
-        reading, go_on, read = Event(), Event(), chat_list._read
+        reading, go_on = Event(), Event()
 
         def slowly(*asked: Any) -> Any:
             reading.set()
             go_on.wait(WAIT_S)
-            return read(*asked)
+            return listing(*asked)
 
-        monkeypatch.setattr(chat_list, "_read", slowly)
+        monkeypatch.setattr("tui.chat.chat_list.listing", slowly)
         await page.pilot.press("enter")
         await asyncio.to_thread(reading.wait, WAIT_S)
         page.chats.refresh_list()  # as at the end of an answer

@@ -18,22 +18,21 @@ from tests.tui.chat.turns import (
     ghost,
     open_page,
     question,
-    round_of,
     talk,
     text_of,
     token,
     user_turns,
 )
 from tests.tui.rest import late_messages, until
-from tui.chat.conversation import conversation, turn
+from tui.chat.conversation import turn
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.older_turns import KEPT, MAX_SHOWN, PAGE
 from tui.chat.conversation.turn import SHOWN, UserTurn
-from tui.text.text_view import TextView
+from tui.text.text_view import TextView, as_step
 
 
 async def test_a_long_name_is_cut_before_a_date_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversation, "MINUTE_S", 0.5)
+    monkeypatch.setattr(turn, "MINUTE_S", 0.5)
     async with open_page(size=(56, 24)) as page:
         long = replace(answer(2), created=0.0, siblings=(2, 5, 9), model="A model " * 20)
         await page.open([question(1), long])
@@ -60,7 +59,7 @@ async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
         await page.press("k")
         assert set(page.keys()) == set("cefd")
         page.view.query(UserTurn).last().add_class("waiting")
-        streaming = await page.stream(round_of("x"))
+        streaming = await page.stream(as_step("x"))
         streaming.focus()
         await page.settle()
         assert set(page.keys()) == set("cvgi")
@@ -69,7 +68,7 @@ async def test_footer_offers_only_what_applies_and_only_while_focused() -> None:
         assert set(page.keys()) == set("cvginrfd")
         text = "```\nx\n```"
         old = replace(answer(2, text, state="stopped"), siblings=(1, 2, 3))
-        await page.open([question(9), old], {2: (round_of(text),)})
+        await page.open([question(9), old], {2: (as_step(text),)})
         page.view.turns[1].focus()
         await page.pilot.press(*"cyernfdi", "left", "right")
         assert [verb for verb, _ in page.wanted] == [
@@ -215,13 +214,13 @@ async def test_an_answer_whose_rounds_cannot_be_read_is_shown_without_colours() 
 
 async def test_new_text_below_is_hinted_at_without_scrolling() -> None:
     async with open_page(*talk(30)) as page:
-        streaming = await page.stream(round_of("start"))
+        streaming = await page.stream(as_step("start"))
         page.view.scroll_relative(y=-10, animate=False)
         await page.settle()
         place = page.view.scroll_y
         assert "new text below" not in page.text
         for number in range(30):
-            streaming.add(round_of(f"\nline {number}"))
+            streaming.add(as_step(f"\nline {number}"))
         await page.settle()
         assert page.view.scroll_y == place
         assert "↓ new text below" in page.text
@@ -235,16 +234,16 @@ async def test_new_text_below_is_hinted_at_without_scrolling() -> None:
 
 async def test_the_hint_disappears_once_all_text_is_visible() -> None:
     async with open_page(size=(80, 16)) as page:
-        streaming = await page.stream(round_of("\n\n".join(map(str, range(9)))))
+        streaming = await page.stream(as_step("\n\n".join(map(str, range(9)))))
         page.view.scroll_home(animate=False)
         await page.settle()
-        streaming.add(round_of("\n\n9\n\n10"))
+        streaming.add(as_step("\n\n9\n\n10"))
         await page.settle()
         assert "new text below" in page.text
         await page.pilot.resize_terminal(120, 40)
         await page.settle()
         assert "new text below" not in page.text
-        streaming.add(round_of("\n\n11"))
+        streaming.add(as_step("\n\n11"))
         await page.settle()
         assert "new text below" not in page.text
         await page.end(streaming, "length")
@@ -334,7 +333,7 @@ async def test_a_slow_store_delays_no_message() -> None:
 
     def trace(id: int) -> Trace:
         asyncio.run_coroutine_threadsafe(slow.wait(), loop).result()
-        return (round_of("late"),)
+        return (as_step("late"),)
 
     async with open_page() as page:
         loop = asyncio.get_running_loop()

@@ -13,6 +13,7 @@ from assistant.decoding.lookahead.forecast import Forecast, Reason
 from assistant.events import Decoded, Event, Stats, Tally
 from tests.tui.chat import recorded
 from tests.tui.chat.recorded import watched
+from tests.tui.rest import until
 from tui.chat.panel import NO_FIGURES, FiguresPanel
 from tui.formatting import bar, shares, sparkline
 from tui.outlook import DOING
@@ -32,7 +33,7 @@ async def open_panel() -> AsyncIterator[FiguresPanel]:
     async with App[None]().run_test(size=(140, 50)) as pilot:
         await pilot.app.mount(panel := FiguresPanel())
         panel.display = True
-        await pilot.pause()
+        await until(pilot, lambda: panel._lines)
         yield panel
 
 
@@ -42,7 +43,7 @@ def answer(target: Path, draft: Path) -> list[Event]:
 
 
 def panel_text(panel: FiguresPanel) -> str:
-    return "\n".join(line.plain for line in panel._shown)
+    return "\n".join(line.plain for line in panel._lines)
 
 
 def figures(last: Decoded, width: int, height: int) -> list[Content]:
@@ -65,9 +66,7 @@ def decoded(stats: Stats = FAST, forecast: Forecast = MEASURED) -> Decoded:
 async def test_the_panel_shows_the_figures_of_the_engine(answer: list[Event]) -> None:
     async with open_panel() as panel:
         assert NO_FIGURES in panel_text(panel)
-        nothing = "\x1b[31m is not a draft."
-        panel.no_draft = nothing
-        panel.ready(recorded.ready(answer))
+        panel.ready(recorded.ready(answer), "\x1b[31m is not a draft.")
         assert "␛[31m is not a" in panel_text(panel)
         for round_ in recorded.rounds(answer):
             show(panel, round_)

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from assistant.events import Stats, Step
 from tests.tui.chat.chat_driver import open_chat
-from tests.tui.chat.turns import TARGET, answer, open_page, round_of, text_of, token
+from tests.tui.chat.turns import TARGET, answer, open_page, text_of, token
 from tui.chat.conversation.answer import Answer
 from tui.chat.conversation.thought import Thought
+from tui.text.text_view import as_step
 from tui.text.token_styles import COLOURED, THOUGHT, kind
 
 
@@ -42,7 +43,7 @@ async def test_a_thought_is_one_live_line_and_opens_at_a_key() -> None:
         assert "▾ Thinking · 12 s · 1,340 tokens" in page.text
         assert "  Hm, the sky is blue because" in page.text
         assert answer.thought._view.kinds == {THOUGHT}
-        for step in (MARKER, round_of("It scatters.")):
+        for step in (MARKER, as_step("It scatters.")):
             answer.add(step)
             answer.show_stats(replace(HALF, thought_tokens=1341))
         await page.settle()

@@ -131,7 +131,7 @@ async def test_the_gain_of_guessing_is_shown_in_one_place(pair: Pair) -> None:
         panel, status = chat.screen.panel, chat.screen.status
         assert "guesses right" in str(status.render())
         await chat.press("f3")
-        words = "\n".join(line.plain for line in panel._shown)
+        words = "\n".join(line.plain for line in panel._lines)
         assert "guesses right" in words
         assert "guesses right" not in str(status.render())
 

@@ -32,11 +32,6 @@ def ghost(text: str) -> RejectedToken:
     return RejectedToken(0, text, "model", 0, 0.5, 0.1, 0.9)
 
 
-def round_of(text: str) -> Step:
-    """A round that came to this text."""
-    return Step((token(text, TARGET, None),))
-
-
 def question(id: int, text: str = "Why?", siblings: tuple[int, ...] = ()) -> StoredMessage:
     family = siblings or (id,)
     return StoredMessage(id, None, "user", text, time.time(), "complete", siblings=family)

@@ -19,10 +19,10 @@ from assistant.store.values import Attachment
 from models.errors import UsageError
 from tests.answer_stats import FIRST
 from tests.stored import ask, begin, stream
-from tests.tui.chat.turns import round_of
 from tui.chat.conversation.turn import when
 from tui.inline.chat import InlineChat
 from tui.inline.commands import SlashCommands
+from tui.text.text_view import as_step
 
 LONG = Attachment("long.md", "A walrus sleeps on ice.\n" * 400)
 READY = Ready(ModelInfo("target", "t", Path("t"), 2000), None, "d.gguf has other tokens.")
@@ -95,7 +95,7 @@ async def test_a_file_is_sent_once_and_may_have_blanks_in_its_name(chat, tmp_pat
 async def test_conversations_are_listed_with_dates_and_open_with_who_writes_in_them(chat):
     store = chat.store
     question = ask(store, number := store.create("A chat"), None, "The question")
-    rounds = round_of("Half"), round_of(" later")  # which came since the text was read
+    rounds = as_step("Half"), as_step(" later")  # which came since the text was read
     stream(store, begin(store, number, question.id, "t").id, "Half", rounds)
     chat.prompt, commands = Mock(text=lambda: ""), SlashCommands(chat)
     commands.enter("/chats")

@@ -9,10 +9,11 @@ from textual.theme import BUILTIN_THEMES
 
 from assistant.events import Step
 from tests.hostile_texts import FAMILIES, valid
-from tests.tui.chat.turns import answer, characters, open_page, question, round_of, text_of, token
+from tests.tui.chat.turns import answer, characters, open_page, question, text_of, token
 from tests.tui.rest import until
 from tui.app.themes import legible
 from tui.chat.conversation.answer import Answer
+from tui.text.text_view import as_step
 from tui.text.token_styles import COLOURED
 
 CODE = "Look:\n\n```python\nprint('hi')\n```\n\n- **bold** and `code`\n"
@@ -23,7 +24,7 @@ async def test_an_answer_is_formatted_and_coloured_from_its_first_token_on() -> 
         shown = await page.stream(Step((token("**b"), token("old**"))))
         assert text_of(shown) == "bold▍"
         assert characters(shown)[0] == ("b", COLOURED["draft"])
-        shown.add(round_of(" text\n\n```python\nx = 1"))
+        shown.add(as_step(" text\n\n```python\nx = 1"))
         await page.settle()
         assert "▌ python" in page.text
         assert "▌ x = 1▍" in page.text
@@ -145,9 +146,9 @@ async def test_a_very_large_text_is_shown_from_its_beginning_to_its_end(text: st
 
 async def test_an_answer_that_continues_adds_to_its_last_block() -> None:
     async with open_page() as page:
-        await page.open([question(1), answer(2, "- on", state="stopped")], {2: (round_of("- on"),)})
+        await page.open([question(1), answer(2, "- on", state="stopped")], {2: (as_step("- on"),)})
         shown = page.app.query_one(Answer)
-        shown.add(round_of("e and two"))
+        shown.add(as_step("e and two"))
         await page.settle()
         assert shown.busy
         assert text_of(shown) == "• one and two▍"
@@ -178,7 +179,7 @@ async def test_selected_text_is_copied_as_it_was_written() -> None:
 
 async def test_marks_are_painted_at_once_and_a_new_search_replaces_the_old() -> None:
     async with open_page() as page:
-        view = (await page.stream(round_of("A zebra and an okapi"))).tokens
+        view = (await page.stream(as_step("A zebra and an okapi"))).tokens
 
         def struck() -> bool:
             return any(s.style and s.style.strike for s in view.render_line(0))

@@ -93,6 +93,7 @@ def test_the_lines_of_markdown_do_not_depend_on_its_pieces(seed: int) -> None:
     dice = random.Random(seed)
     for text in documents(400 if ALL else 25, seed):
         check(text, dice, dice.choice((20, 31, 60, 200)), formatted=True)
+    check("- item\n\n> quote", dice, 1, formatted=True)
 
 
 @pytest.mark.parametrize("text", ["- z\n- a|b\n-|-\n1|2", "_\na|\n|-."], ids=["item", "head"])

@@ -7,21 +7,12 @@ from textual.app import App
 from textual.content import Content
 
 from assistant.events import Origin, Step
-from tests.tui.chat.turns import (
-    RESIDUAL,
-    TARGET,
-    Shown,
-    characters,
-    ghost,
-    open_page,
-    round_of,
-    text_of,
-    token,
-)
+from tests.tui.chat.turns import RESIDUAL, Shown, characters, ghost, open_page, text_of, token
+from tui.text.text_view import as_step
 from tui.text.token_styles import COLOURED, GHOST, NAMES, OTHER, PLAIN, kind, legend, styles
 from tui.widgets.lines import Head
 
-BUFFERED = token("_", TARGET, None)  # by an earlier round, as what may begin a call
+BUFFERED = token("_", Origin.TARGET, None)  # by an earlier round, as what may begin a call
 REJECTED = Step((BUFFERED, token("a"), token("c", RESIDUAL)), (ghost("x"), ghost("y\n")))
 
 
@@ -30,7 +21,7 @@ def test_a_token_has_the_look_of_its_source_or_of_its_origin() -> None:
     for source, expected in looks.items():
         assert kind(token("a", source=source)) == expected
         assert kind(token("a", RESIDUAL, source)) == RESIDUAL
-    assert kind(token("a", TARGET, None)) == TARGET
+    assert kind(token("a", Origin.TARGET, None)) == Origin.TARGET
 
 
 def test_every_look_differs_from_the_others_with_colour_and_without() -> None:
@@ -44,7 +35,7 @@ def test_every_look_differs_from_the_others_with_colour_and_without() -> None:
             if word in ("bold", "italic", "underline", "underline2", "strike")
         )
         for kind, look in COLOURED.items()
-        if kind not in ("draft", TARGET)
+        if kind not in ("draft", Origin.TARGET)
     ]
     assert len(set(without_hue)) == len(without_hue)
 
@@ -80,7 +71,7 @@ async def test_ghosts_stand_struck_before_the_token_that_replaced_them_and_move_
         answer.focus()
         await page.press("g")
         assert characters(answer)[:-1] == [
-            ("_", COLOURED[TARGET]),
+            ("_", COLOURED[Origin.TARGET]),
             ("a", COLOURED["draft"]),
             ("x", COLOURED[GHOST]),
             ("y", COLOURED[GHOST]),
@@ -102,14 +93,14 @@ SIZES = [(100, 30), (10, 30), (20, 5), (46, 4), (31, 12), (101, 30)]
 
 @pytest.mark.parametrize("sentences", [5, 30])
 async def test_a_streaming_answer_is_drawn_afresh_after_resizes(sentences: int) -> None:
-    steps = [round_of(SENTENCE * sentences)]
+    steps = [as_step(SENTENCE * sentences)]
     async with open_page(size=SIZES[0]) as page:
         answer = await page.stream(*steps)
         for count, size in enumerate((*SIZES[1:], *reversed(SIZES))):
             await page.pilot.resize_terminal(*size)
             await page.settle()
             if count > 7:  # some sizes were there before, with no token between
-                steps.append(round_of("more\n\n" * 4))  # more lines than are reserved
+                steps.append(as_step("more\n\n" * 4))  # more lines than are reserved
                 answer.add(steps[-1])
                 await page.settle()
             assert timeless(page) == await afresh(steps, size)
@@ -118,7 +109,7 @@ async def test_a_streaming_answer_is_drawn_afresh_after_resizes(sentences: int) 
 async def test_a_resize_is_followed_by_rest() -> None:
     layouts: list[object] = []
     async with open_page(size=SIZES[0]) as page:
-        await page.stream(round_of(SENTENCE * 30))
+        await page.stream(as_step(SENTENCE * 30))
         page.app.screen.screen_layout_refresh_signal.subscribe(page.app, layouts.append)
         for size in (*SIZES, *reversed(SIZES)):
             await page.pilot.resize_terminal(*size)
@@ -143,7 +134,7 @@ def timeless(page: Shown) -> str:
 async def test_megabyte_without_a_line_break_is_shown_bit_by_bit() -> None:
     async with open_page() as page:
         answer = await page.stream()
-        answer.add(round_of("word " * 200_000))
+        answer.add(as_step("word " * 200_000))
         await page.pilot.pause()
         assert len(answer.text) == 1_000_000
         view = answer.tokens

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from textual import on
@@ -11,14 +12,14 @@ from textual.widgets import Static
 
 from assistant.events import CallDelta, Origin, Step
 from assistant.session.active_branch import ActiveBranch
-from assistant.session.support import check, wrong_citations
+from assistant.session.support import Support, check, wrong_citations
 from assistant.stats import Stats
-from assistant.store.values import State, StoredMessage
+from assistant.store.values import StoredMessage
 from tui.chat.conversation.thought import Thought
 from tui.chat.conversation.turn import Turn, Verb
 from tui.labels import TO_MESSAGES, footnote, named_sources
 from tui.safe import one_line, safe
-from tui.text.text_view import TextView, whole
+from tui.text.text_view import TextView, as_step
 from tui.text.token_styles import legend, styles
 
 
@@ -41,7 +42,6 @@ class Answer(Turn):
         self._active_branch = branch
         self.steps: list[Step] = []
         """The rounds; those of a stored answer after `fetch_steps`."""
-        self.state: State = record.state
         self._opened_again = not self.busy
         self.tokens = TextView(is_streaming=self.busy)
         self.thought = Thought(record.thought, record.stats, self.busy)
@@ -69,14 +69,9 @@ class Answer(Turn):
         """Show a stored answer."""
         record = self.record
         if not self.busy and not self.steps:
-            self.tokens.show([whole(self.text)])
+            self.tokens.show([as_step(self.text)])
             self.end(record)
             self._fetch()
-
-    @property
-    def busy(self) -> bool:
-        """Whether more is to come."""
-        return self.state == "streaming"
 
     def add(self, step: Step) -> None:
         """Append a round; an answer that had ended continues."""
@@ -95,7 +90,6 @@ class Answer(Turn):
         """Show what one round added to the tool calls."""
         if not deltas:
             return
-        self._call = self._call if self._calling.display else ""
         self._call += "".join(f"{delta.name}{delta.arguments}" for delta in deltas)
         self._calling.display = True
         self._calling.update(safe(f"▸ Calling {' '.join(self._call.split())}"), layout=False)
@@ -110,15 +104,16 @@ class Answer(Turn):
         """Remove the caret, strike citations without support, and show how the answer ended."""
         from assistant.edit.proposals import names  # after the first frame
 
-        self.state, records = record.state, self._active_branch.records
+        records = self._active_branch.records
         support = check(record, records)
+        self.record = record
+        self._files = names(record, records)
         wrong = wrong_citations(record.content, support.wrong)
         self.tokens.marks = [(begin, end, "strike") for begin, end in wrong]
         self.tokens.set_streaming(False)
         self.thought.set_streaming(False)
-        self._calling.display = False
-        lines = (support.unfound * self._opened_again, *support.warnings)
-        footnote, self._files = footer_lines(record, lines), names(record, records)
+        self._calling.display, self._call = False, ""
+        footnote = footer_lines(record, support, self._opened_again)
         if self._files:
             footnote += f" · {TO_MESSAGES}, a writes {self._files}"
         self._footnote.update(safe(footnote))
@@ -127,7 +122,8 @@ class Answer(Turn):
 
     def resume(self) -> None:
         """Continue an answer that was stopped: new rounds follow the existing ones."""
-        self.state, self.tokens.marks = "streaming", ()
+        self.record = replace(self.record, state="streaming")
+        self.tokens.marks = ()
         self._footnote.display = False
         self.tokens.set_streaming(True)
         self.thought.set_streaming(not self.text)
@@ -151,8 +147,9 @@ class Answer(Turn):
     def _update_legend(self) -> None:
         """Explain in the head the colours that are shown, if there are any."""
         kinds = self.tokens.kinds
-        shown = kinds if kinds - {Origin.TARGET} else ()
-        self.head.legend = legend(styles(self.app.no_color), shown)
+        if kinds <= {Origin.TARGET}:
+            kinds = set()
+        self.head.legend = legend(styles(self.app.no_color), kinds)
         self.refresh_keys()
 
     def watch_colours(self, colours: bool) -> None:
@@ -173,7 +170,8 @@ class Answer(Turn):
         """Return whether there is something to do for the verb."""
         match verb:
             case "continue":
-                return self.state in ("stopped", "failed") and bool(self.text or self.thought.text)
+                has_begun = bool(self.text or self.thought.text)
+                return self.record.state in ("stopped", "failed") and has_begun
             case "regenerate":
                 return not self.busy
             case "apply":
@@ -185,12 +183,14 @@ class Answer(Turn):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to show the text or the thought otherwise where there is one."""
         if action == "toggle":
-            shown = self.thought if parameters == ("thoughts",) else self
-            return bool(shown.text.strip()) or None
+            subject = self.thought if parameters == ("thoughts",) else self
+            return bool(subject.text.strip()) or None
         return super().check_action(action, parameters)
 
 
-def footer_lines(record: StoredMessage, warnings: Sequence[str]) -> str:
-    """Return the lines below a stored answer: its sources, warnings, and how it was decoded."""
-    sources = one_line(named_sources(record.content, record.attachments))
-    return "\n".join(filter(None, (sources, *map(one_line, warnings), footnote(record))))
+def footer_lines(record: StoredMessage, support: Support, is_opened_again: bool) -> str:
+    """Return the lines below an answer: its sources, warnings, and how it was decoded."""
+    sources = named_sources(record.content, record.attachments)
+    unfound = support.unfound if is_opened_again else ""  # a new answer has said so before
+    lines = (one_line(line) for line in (sources, unfound, *support.warnings))
+    return "\n".join(filter(None, (*lines, footnote(record))))

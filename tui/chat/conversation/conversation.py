@@ -22,7 +22,6 @@ from tui.chat.conversation.turn import Turn, UserTurn, turns_in
 from tui.chat.conversation.welcome import NOVICE, Note, NoteKind, Welcome
 
 HINT = " ↓ new text below "
-MINUTE_S = 60.0
 
 
 class Conversation(VerticalScroll):
@@ -62,9 +61,8 @@ class Conversation(VerticalScroll):
         """Remembers the scroll position, and moves from turn to turn."""
 
     def on_mount(self) -> None:
-        """Stay at the end when turns are added, and show their dates when a day is over."""
+        """Stay at the end when turns are added."""
         self.anchor()
-        self.set_interval(MINUTE_S, lambda: [*map(Turn.watch_record, self.turns)])
         layouts = self.screen.screen_layout_refresh_signal
         layouts.subscribe(self, lambda _: self.reader.laid_out(), immediate=True)
         layouts.subscribe(self, lambda _: self._older.fill(), immediate=True)
@@ -92,9 +90,8 @@ class Conversation(VerticalScroll):
         """
         count, new = self._older.replace(records)
         self.hint.display = False
-        children = list(self.children)
-        gone = children[children.index(self.turns[count - 1]) + 1 if count else 0 :]
-        self.remove_children([child for child in gone if child is not self.hint])
+        start = self.children.index(self.turns[count - 1]) + 1 if count else 0
+        self.remove_children([child for child in self.children[start:] if child is not self.hint])
         self.mount_all([self._turn_of(record) for record in new])
         if not count and not new:
             self.welcome()
@@ -147,8 +144,8 @@ class Conversation(VerticalScroll):
         if record.role == "tool":
             return ResultTurn(record)
         answer = Answer(record, self.branch)
-        for name, shown in self.switches.items():
-            answer.set_reactive(getattr(Answer, name), shown)
+        for name, wanted in self.switches.items():
+            answer.set_reactive(getattr(Answer, name), wanted)
         return answer
 
     # Where the reader is

@@ -1,6 +1,7 @@
 """The turns of a conversation that are mounted only where the reader comes."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from operator import attrgetter
 
 from textual.containers import VerticalScroll
@@ -43,8 +44,8 @@ class OlderTurns:
 
         No turn stays where more than a page of others would follow.
         """
-        before, count = [record.id for record in self._records], 0
-        start = len(before)
+        before = [record.id for record in self._records]
+        start, count = len(before), 0  # of the records that are mounted; how many of these stay
         self._records = [record for record in records if record.role != "system"]
         self.above, self._awaits_layout = range(0), False
         if [record.id for record in self._records[:start]] == before:
@@ -61,7 +62,8 @@ class OlderTurns:
 
     def mount_near(self, is_upwards: bool) -> None:
         """Mount more turns after a scroll event that has come near the top or the gap."""
-        view, is_near_top = self._view, is_upwards and self._view.scroll_y <= NEAR
+        view = self._view
+        is_near_top = is_upwards and view.scroll_y <= NEAR
         bottom = view.scroll_y + view.scrollable_content_region.height
         sees_gap = self.above and view.scroll_y <= self._gap.virtual_region.y < bottom
         if not self._awaits_layout and (is_near_top or sees_gap):
@@ -135,17 +137,14 @@ class OlderTurns:
 
     def unmount_oldest(self) -> None:
         """Unmount the oldest of many turns, as far as they are stored, with their notes."""
-        turns, count = turns_in(self._view)[len(self.above) :], 0
+        turns = turns_in(self._view)[len(self.above) :]
         self.close_gap()
         if len(turns) <= MAX_SHOWN:
             return
-        for turn in turns[: len(turns) - KEPT]:
-            if turn.busy:
-                break
-            self._records.append(turn.record)
-            count += 1
-        if count:
-            self._unmount_above(turns[count])
+        oldest = [*takewhile(lambda turn: not turn.busy, turns[:-KEPT])]
+        self._records += [turn.record for turn in oldest]
+        if oldest:
+            self._unmount_above(turns[len(oldest)])
 
     def _mount_once_still(self, mount: Callable[[], bool]) -> None:
         self._view.app.animator.force_stop_animation(self._view, "scroll_y")

@@ -97,11 +97,12 @@ class Reader:
         bottom = top + self._view.scrollable_content_region.height
         continues = region.y < top if direction < 0 else region.bottom > bottom
         if event.distance == "end":
-            return self._go_to_end(direction)
-        if continues and event.distance == "lines":
+            self._go_to_end(direction)
+        elif continues and event.distance == "lines":
             self._go(top + direction * STEP)
-            return True
-        return self._go_to_neighbour(direction)
+        else:
+            return self._go_to_neighbour(direction)
+        return True
 
     def sees(self, turn: Turn, passage: str) -> bool:
         """Return whether a passage of a turn begins on the screen."""
@@ -122,25 +123,24 @@ class Reader:
     def _go(self, y: float) -> None:
         self._view.scroll_to(y=y, animate=False, immediate=True, force=True)
 
-    def _go_to_end(self, direction: int) -> bool:
-        self._older.mount_around(0) if direction < 0 else self._older.close_gap()
-        turn = turns_in(self._view)[0 if direction < 0 else -1]
-        self._view.screen.set_focus(turn, scroll_visible=False)
+    def _go_to_end(self, direction: int) -> None:
         if direction < 0:
-            self._once_laid_out(turn, partial(self.reveal, turn, 1))
+            self._older.mount_around(0)
+            oldest = turns_in(self._view)[0]
+            self._view.screen.set_focus(oldest, scroll_visible=False)
+            self._once_laid_out(oldest, partial(self.reveal, oldest, 1))
         else:
+            self._older.close_gap()
             self._awaited = None
+            self._view.screen.set_focus(turns_in(self._view)[-1], scroll_visible=False)
             self._view.call_after_refresh(self._view.anchor)
-        return True
 
     def _go_to_neighbour(self, direction: int) -> bool:
-        turns, screen = turns_in(self._view), self._view.screen
-        index = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
-        index += direction
-        older = self._older
-        if (index < 0 and older.mount_older()) or (
-            index == len(older.above) and older.mount_below()
-        ):
+        turns, screen, older = turns_in(self._view), self._view.screen, self._older
+        focused = next((i for i, turn in enumerate(turns) if turn is screen.focused), len(turns))
+        index = focused + direction
+        is_at_gap = index == len(older.above)
+        if (index < 0 and older.mount_older()) or (is_at_gap and older.mount_below()):
             return self._go_to_neighbour(direction)
         if not 0 <= index < len(turns):
             return False

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from assistant.events import Stats, Step
 from tui.labels import plural
 from tui.safe import safe
-from tui.text.text_view import TextView, whole
+from tui.text.text_view import TextView, as_step
 
 LAST = 160
 """Characters of the end of a thought that may be shown while it grows."""
@@ -35,20 +35,16 @@ class Thought(Vertical):
         self.text = text
         self.is_streaming = is_streaming
         """Whether more is to come."""
-        self._tokens = stats.thought_tokens if stats else 0
-        self._seconds = stats.thought_s if stats else 0.0
+        self._stats = stats
         self._line = Static("", markup=False)
         self._view = TextView(is_streaming=False)
-        self._view.show([whole(text)])  # before it is mounted, rounds may be added
+        self._view.show([as_step(text)])  # before it is mounted, rounds may be added
+        self._update_line()
 
     def compose(self) -> ComposeResult:
         """Lay out the line, and the whole text below it."""
         yield self._line
         yield self._view
-
-    def on_mount(self) -> None:
-        """Show the line if there is a text."""
-        self._update_line()
 
     def add(self, step: Step) -> None:
         """Append what a round added to the thought."""
@@ -57,7 +53,7 @@ class Thought(Vertical):
 
     def clear(self) -> None:
         """Empty the thought, which may grow again."""
-        self.text, self.is_streaming, self._tokens, self._seconds = "", True, 0, 0.0
+        self.text, self.is_streaming, self._stats = "", True, None
         self._view.show(())
         self._update_line()
 
@@ -68,7 +64,7 @@ class Thought(Vertical):
     def show_stats(self, stats: Stats) -> None:
         """Show the tokens and the seconds of the thought so far."""
         if self.is_streaming and self.text:
-            self._tokens, self._seconds = stats.thought_tokens, stats.thought_s
+            self._stats = stats
             self._update_line()
 
     def set_streaming(self, is_streaming: bool) -> None:
@@ -84,14 +80,15 @@ class Thought(Vertical):
     @property
     def line(self) -> str:
         """The thought in a line."""
-        mark = "▾" if self.opened else "▸"
-        took = [f"{self._seconds:.0f} s"] if self._seconds else []
-        figures = [*took, *([plural(self._tokens, "token")] if self._tokens else [])]
+        mark, stats = "▾" if self.opened else "▸", self._stats
+        seconds = f"{stats.thought_s:.0f} s" if stats and stats.thought_s else ""
+        tokens = plural(stats.thought_tokens, "token") if stats and stats.thought_tokens else ""
         if not self.is_streaming:
-            return " · ".join([f"{mark} Thought", *figures]).replace(" · ", " for ", bool(took))
-        last = "" if self.opened else " ".join(self.text[-LAST:].split())
-        words = [f"…{last[-LAST // 2 :]}"] if last else []
-        return " · ".join([f"{mark} Thinking", *figures, *words])
+            title = f"{mark} Thought for {seconds}" if seconds else f"{mark} Thought"
+            return " · ".join(filter(None, (title, tokens)))
+        last = "" if self.opened else " ".join(self.text[-LAST:].split())[-LAST // 2 :]
+        parts = (f"{mark} Thinking", seconds, tokens, f"…{last}" if last else "")
+        return " · ".join(filter(None, parts))
 
     def _update_line(self) -> None:
         self.display = bool(self.text.strip())

@@ -129,10 +129,9 @@ class ApprovalTurn(Turn, inherit_bindings=False):
     def compose(self) -> ComposeResult:
         """Lay out the arguments, what the tool may do, and the keys."""
         yield from super().compose()
-        given = arguments(self.call)
         lines = [
             Content.assemble((f"{safe(name)}: ", "bold"), shorten(safe(value)))
-            for name, value in given
+            for name, value in arguments(self.call)
         ]
         yield Static(Content("\n").join(lines) if lines else "without arguments", markup=False)
         yield Static(access(self.tool), classes="access", markup=False)

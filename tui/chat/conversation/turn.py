@@ -19,7 +19,7 @@ from assistant.session.tool_loop import Decision
 from assistant.store.values import Attachment, StoredMessage
 from tui.labels import byte_size, model_name
 from tui.safe import one_line, safe
-from tui.text.text_view import TextView, whole
+from tui.text.text_view import TextView, as_step
 from tui.widgets.lines import Head
 
 Verb = Literal[
@@ -33,7 +33,7 @@ SOURCES = "List the passages it cites, or was asked about"
 APPLY = "Show the change to a file, then write it"
 FENCE = re.compile(r"^[ >]*(?:(?:[-*+]|\d+[.)]) +)*(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 """The first line of a code block."""
-MONTH = 28 * 86400.0
+MINUTE_S, MONTH_S = 60.0, 28 * 86400.0
 SHOWN = 3000
 """Characters of a turn that are shown; a pasted book would make every layout slow."""
 
@@ -109,8 +109,9 @@ class Turn(Vertical):
         yield self.head
 
     def on_mount(self) -> None:
-        """Show the time and the branch."""
+        """Show the time and the branch, and the date once a day is over."""
         self.watch_record()
+        self.set_interval(MINUTE_S, lambda: Turn.watch_record(self))  # the head alone
 
     def watch_record(self) -> None:
         """Show the time and the branch of the stored message."""
@@ -193,14 +194,14 @@ class UserTurn(Turn):
     def __init__(self, record: StoredMessage) -> None:
         super().__init__("You", record)
         self.text = record.content
-        self._shown = TextView(is_streaming=False, formatted=False)
-        self._shown.show([whole(shorten(record.content))])
+        self._view = TextView(is_streaming=False, formatted=False)
+        self._view.show([as_step(shorten(record.content))])
         self._chips = Static(classes="chips", markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out the head, the text and the attached files."""
         yield from super().compose()
-        yield self._shown
+        yield self._view
         yield self._chips
 
     def watch_record(self) -> None:
@@ -224,7 +225,7 @@ def when(moment: float) -> str:
     then, now = localtime(moment), localtime()
     if then[:3] == now[:3]:
         return strftime("%H:%M", then)
-    recent = 0 <= time() - moment < MONTH * 6
+    recent = 0 <= time() - moment < MONTH_S * 6
     return strftime("%d %b %H:%M" if recent else "%d %b %Y %H:%M", then)
 
 

@@ -90,10 +90,10 @@ class SuggestionLine(Static):
     def render(self) -> Content:
         """Draw the name, and the meaning where it fits."""
         mark, hue = ("▸ ", "bold $text-accent") if self.chosen else ("  ", "bold")
-        name = f"{mark}{self._suggestion.name:<13} "
-        muted, meaning = "" if self.chosen else "$foreground-muted", self._suggestion.meaning
+        muted = "" if self.chosen else "$foreground-muted"
+        name, meaning = f"{mark}{self._suggestion.name:<13} ", self._suggestion.meaning
         fits = len(name) + len(meaning) <= self.size.width
-        return Content.assemble((name, hue), (meaning * fits, muted))
+        return Content.assemble((name, hue), (meaning if fits else "", muted))
 
     def on_click(self) -> None:
         """Choose this suggestion."""

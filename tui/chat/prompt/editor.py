@@ -127,7 +127,7 @@ class Editor(TextEntry, inherit_bindings=False):
         elif event.key == "enter":
             self.send()
         elif event.key in NEW_LINE:
-            self.replace("\n", *self.selection, maintain_selection_offset=False)
+            self.type_in("\n")
         elif event.character == "/" and not self.text:
             self.app.action_command_palette()
         elif event.key == "backspace" and not self.text:
@@ -155,11 +155,6 @@ class Editor(TextEntry, inherit_bindings=False):
         self._history.add(text)
         self.show("")
         self.post_message(self.Sent(text))
-
-    def type_in(self, text: str) -> None:
-        """Insert a text at the cursor."""
-        result = self.replace(safe(text), *self.selection, maintain_selection_offset=False)
-        self.move_cursor(result.end_location)
 
     def show(self, text: str, end: bool = True) -> None:
         """Replace the whole text, with the cursor at its end or at the end of its first line."""

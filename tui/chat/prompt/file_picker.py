@@ -51,7 +51,7 @@ class Picker(OptionList):
         self._at: Location | None = None  # of the @ for which it is open
         self.on_pick: Callable[[str], None] | None = None
         """Called with the chosen file instead of attaching it."""
-        self.searched: str | None = None  # the text that the listed files match
+        self.searched: str | None = None  # the text that the listed files match; None: searching
         self._matches: tuple[FuzzyMatch, ...] = ()
         self._files_below: tuple[str, ...] | None = None  # searched once each time it opens
         self.entered: str | None = None  # the folder whose files were asked for
@@ -95,13 +95,13 @@ class Picker(OptionList):
         """Handle a key while it is open; return whether it was used."""
         if self._at is None:
             return False
-        if key == "escape":
-            self._cancel()
-        elif key in ("up", "down"):
-            self.action_cursor_up() if key == "up" else self.action_cursor_down()
-        else:
-            return key in ("enter", "tab") and (self.accept() or self.on_pick is not None)
-        return True
+        if key in ("enter", "tab"):  # without a file, Enter sends the text
+            return self.accept() or self.on_pick is not None or self.searched is None
+        moves = {"up": self.action_cursor_up, "down": self.action_cursor_down}
+        act = self._cancel if key == "escape" else moves.get(key)
+        if act is not None:
+            act()
+        return act is not None
 
     def accept(self) -> bool:
         """Choose the file under its cursor; return whether there is one."""
@@ -143,17 +143,18 @@ class Picker(OptionList):
         """Search for the name typed after the @; close it if that has ended."""
         if self._at is None:
             return
-        (row, column), end = self._at, self._area.selection.end
-        typed = self._area.document.get_line(row)[column : end[1]] if end[0] == row else ""
+        (row, column), (end_row, end) = self._at, self._area.selection.end
+        typed = self._area.document.get_line(row)[column:end] if end_row == row else ""
         if not typed.startswith("@") or (re.search(r"\s", typed) and not is_begun(typed[1:])):
             self._hide()
         else:
+            self.searched = None
             self.search(typed[1:])
 
     @property
     def chosen(self) -> str | None:
-        """The file under the cursor, or the folder, which ends in a slash."""
-        if self.highlighted is None or self.highlighted >= len(self._matches):
+        """The file under the cursor, or the folder, which ends in a slash; none while searching."""
+        if self.searched is None or self.highlighted is None:
             return None
         return self._matches[self.highlighted].name
 
@@ -165,8 +166,8 @@ class Picker(OptionList):
         rows = [Option(_row(match, self._is_typed(match.name))) for match in self._matches]
         nothing = f"No text file matches “{safe(typed)}” · Esc closes"
         self.set_options(rows or [Option(Content(nothing), disabled=True)])
-        is_entered = typed == self.entered and len(rows) > 1
-        self.highlighted = int(is_entered) if rows else None
+        first = 1 if typed == self.entered and len(rows) > 1 else 0  # below the folder itself
+        self.highlighted = first if rows else None
         self.post_message(self.Changed())
 
     def _is_typed(self, name: str) -> bool:

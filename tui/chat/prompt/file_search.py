@@ -62,11 +62,10 @@ def matching(typed: str, below: Iterable[str], limit: int) -> tuple[FuzzyMatch, 
     if typed == "~":
         return (FuzzyMatch("~/"),)
     folder, slash, last = typed.rpartition("/") if is_path(typed) else ("", "", typed)
-    names = rank(entries(folder + slash) if slash else below, last, limit)
-    shift = len(folder + slash)
+    prefix = folder + slash
     return tuple(
-        FuzzyMatch(f"{folder}{slash}{match.name}", tuple(mark + shift for mark in match.marked))
-        for match in names
+        FuzzyMatch(prefix + match.name, tuple(len(prefix) + mark for mark in match.marked))
+        for match in rank(entries(prefix) if prefix else below, last, limit)
     )
 
 
@@ -130,10 +129,10 @@ def _walk(root: Path) -> Iterator[str]:
         folder = folders.popleft()
         try:
             with os.scandir(root / folder) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
+                files = sorted(listing, key=lambda entry: entry.name)
         except OSError:
             continue
-        for entry in entries:
+        for entry in files:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in SKIPPED:
                     folders.append(f"{folder}{entry.name}/")

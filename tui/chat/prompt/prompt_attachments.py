@@ -148,10 +148,9 @@ class PromptAttachments(Widget):
 
     def render(self) -> Content:
         """Draw the chips."""
-        lines = self._lines(self.content_size.width)
-        return Content("\n").join(Content(GAP).join(line) for line in lines)
+        return Content("\n").join(self._lines(self.content_size.width))
 
-    def _lines(self, width: int) -> list[list[Content]]:
+    def _lines(self, width: int) -> list[Content]:
         return pack([drawn(chip, width) for chip in self.chips], width)
 
     def _request_count(self, chip: Chip) -> None:
@@ -160,17 +159,14 @@ class PromptAttachments(Widget):
             self.submit(CountTokens(attachment.text), partial(self.show_count, attachment))
 
 
-def pack(cells: Sequence[Content], width: int) -> list[list[Content]]:
+def pack(cells: Sequence[Content], width: int) -> list[Content]:
     """Distribute cells over lines of a width."""
-    lines: list[list[Content]] = []
-    left = 0
+    lines: list[Content] = []
     for cell in cells:
-        needed = len(GAP) + cell.cell_length
-        if not lines or needed > left:
-            lines.append([])
-            left = width + len(GAP)
-        lines[-1].append(cell)
-        left -= needed
+        if lines and lines[-1].cell_length + len(GAP) + cell.cell_length <= width:
+            lines[-1] += Content.assemble(GAP, cell)
+        else:
+            lines.append(cell)
     return lines
 
 
