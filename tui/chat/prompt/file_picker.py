@@ -52,6 +52,7 @@ class Picker(OptionList):
         self.on_pick: Callable[[str], None] | None = None
         """Called with the chosen file instead of attaching it."""
         self.searched: str | None = None  # the text that the listed files match; None: searching
+        self._is_awaited = False  # whether Enter was pressed since the search began
         self._matches: tuple[FuzzyMatch, ...] = ()
         self._files_below: tuple[str, ...] | None = None  # searched once each time it opens
         self.entered: str | None = None  # the folder whose files were asked for
@@ -96,7 +97,8 @@ class Picker(OptionList):
         if self._at is None:
             return False
         if key in ("enter", "tab"):  # without a file, Enter sends the text
-            return self.accept() or self.on_pick is not None or self.searched is None
+            self._is_awaited = self.searched is None
+            return self.accept() or self.on_pick is not None or self._is_awaited
         moves = {"up": self.action_cursor_up, "down": self.action_cursor_down}
         act = self._cancel if key == "escape" else moves.get(key)
         if act is not None:
@@ -148,7 +150,7 @@ class Picker(OptionList):
         if not typed.startswith("@") or (re.search(r"\s", typed) and not is_begun(typed[1:])):
             self._hide()
         else:
-            self.searched = None
+            self.searched, self._is_awaited = None, False
             self.search(typed[1:])
 
     @property
@@ -169,6 +171,9 @@ class Picker(OptionList):
         first = 1 if typed == self.entered and len(rows) > 1 else 0  # below the folder itself
         self.highlighted = first if rows else None
         self.post_message(self.Changed())
+        if self._is_awaited:
+            self._is_awaited = False
+            self.accept()
 
     def _is_typed(self, name: str) -> bool:
         """Return whether a name is the folder that was typed in full."""
