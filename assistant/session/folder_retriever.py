@@ -18,7 +18,7 @@ from assistant.session.events import Changed, Emit, Preparing
 from assistant.session.messages import tokens
 from assistant.store.values import Attachment, StoredMessage
 from models.errors import StorageError
-from models.files.places import cache_dir, expand_user
+from models.files.places import cache_dir, collapse_user, expand_user
 
 if TYPE_CHECKING:  # most conversations are about no folder
     from assistant.passages.folder_index import FolderIndex
@@ -211,6 +211,4 @@ def _index(name: str) -> "FolderIndex":
 
 def display_name(folder: Path) -> str:
     """Return the name of a folder, which ends in a slash; the user's own is `~/`."""
-    home = Path.home()
-    name = f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
-    return f"{name.rstrip('/')}/"
+    return f"{collapse_user(folder).rstrip('/')}/"

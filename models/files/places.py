@@ -58,6 +58,12 @@ def expand_user(name: str) -> Path:
     return Path(os.path.expanduser(name))
 
 
+def collapse_user(path: Path) -> str:
+    """Return the name of a path, with `~` for the user's home."""
+    home = Path.home()
+    return str(Path("~") / path.relative_to(home) if path.is_relative_to(home) else path)
+
+
 def _path(variable: str) -> Path | None:
     value = os.environ.get(variable)
     return expand_user(os.path.expandvars(value)).absolute() if value else None

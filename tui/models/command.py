@@ -17,6 +17,7 @@ from models.files.checksum import check as verify
 from models.files.gguf_files import parts_of
 from models.files.locate import identify
 from models.files.model_file import ModelFile, whole_header
+from models.files.places import collapse_user
 from models.files.stores import discover, find_gguf, installed_models
 from models.gguf import read_vocabulary
 from models.memory import estimate_by_size
@@ -207,7 +208,7 @@ def pair(context: click.Context, target: str | None, draft: str | None, as_json:
         report = {"target": large.reference, "drafts": [asdict(d) for d in judged]}
         click.echo(json.dumps(report))
         return
-    title = f"Drafts for {facts.short(large.reference)}:"
+    title = f"Drafts for {collapse_user(Path(large.reference))}:"
     lines = [title, *(line for d in judged for line in d.lines())]
     if not draft and not any(d.chosen for d in judged):
         lines.append(inventory.advise(large).reason)

@@ -9,11 +9,10 @@ from textual.widget import Widget
 
 from models.catalog import GGUF
 from models.files.model_file import ModelFile
-from models.files.places import hub_cache, models_dir
+from models.files.places import collapse_user, hub_cache, models_dir
 from models.memory import Fit
 from models.native import repacked
 from tui.formatting import by_parts, duration, size
-from tui.models.facts import short
 from tui.models.inventory import Advice, ModelEntry, ModelInventory, needed_files, purpose
 from tui.models.model_list import SPEED, STYLES, fit_width
 from tui.safe import safe
@@ -68,7 +67,7 @@ def _here(entry: ModelEntry, model: ModelFile, advice: Advice | None, width: int
         parts += [text for text in (header.scale, header.file_type) if text]
         parts += [f"context {header.n_ctx_train:,}"] if header.n_ctx_train else []
     parts += [f"{size(copied)} more for a copy that loads at once"] if copied else []
-    muted, path = "$foreground-muted", fit_width(short(str(model.path)), width).rstrip()
+    muted, path = "$foreground-muted", fit_width(collapse_user(model.path), width).rstrip()
     title = Content.assemble((safe(model.name), "bold"), "  ", (safe(" · ".join(parts)), muted))
     lines = [title, Content.styled(safe(path), muted)]
     if model.unusable_reason:
@@ -110,7 +109,7 @@ def _listed_lines(entry: ModelEntry, model: GGUF, width: int, offline: bool) -> 
     title = "  " + by_parts(" · ".join(filter(None, parts)), width - len(model.name) - 2)
     also = f" with {files[1].name}" if files[1:] else ""
     cost = f"{about}{size(total)}, {duration(total / LINE_BYTES_PER_S)} at 100 Mbit/s, into "
-    where = fit_width(short(str(folder)), max(20, width - len(cost))).rstrip()
+    where = fit_width(collapse_user(folder), max(20, width - len(cost))).rstrip()
     keys = [
         Content.assemble(("Enter  ", "bold"), f"fetches it{also} and uses it"),
         Content.assemble(("Ctrl+F ", "bold"), "only fetches it"),

@@ -13,6 +13,7 @@ from models.errors import ModelMissing
 from models.files import checksum
 from models.files.locate import identify, resolve
 from models.files.model_file import ModelFile
+from models.files.places import collapse_user
 from models.files.stores import find_gguf
 from models.gguf.header import RECIPE, SOURCE, SOURCE_SHA256
 from models.native import repacked
@@ -125,7 +126,7 @@ def installed_lines(inventory: ModelInventory) -> Iterator[str]:
     for model in inventory.models:
         header = model.header
         figures = f"{amount(model.size):>8}  {_speed(inventory.expect(model)):>7}"
-        yield f"{figures}  {model.weights:<8} {model.store:<12}  {short(model.reference)}"
+        yield f"{figures}  {model.weights:<8} {model.store:<12}  {collapse_user(Path(model.reference))}"
         yield from wrap(model.unusable_reason or "", " " * 12)
         if header and header.serves:
             target = model_name(header.serves.rpartition(",")[0])
@@ -162,12 +163,6 @@ def _fetchable(entry: GGUF, expectation: "Expectation | None") -> str:
     return f"{figures} {entry.licence:<15}{run} {name}"
 
 
-def short(reference: str) -> str:
-    """Return the reference of a model, with `~` for the user's home."""
-    path = Path(reference)
-    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
-
-
 @dataclass(frozen=True, slots=True)
 class DraftFacts:
     """A model on this machine as a draft for a target."""
@@ -184,7 +179,7 @@ class DraftFacts:
     def lines(self) -> Iterator[str]:
         """Yield lines on whether it serves, and why."""
         answer = "best" if self.chosen else "yes" if self.serves else "no"
-        yield f"{answer:<5} {short(self.draft)}  {amount(self.size)}"
+        yield f"{answer:<5} {collapse_user(Path(self.draft))}  {amount(self.size)}"
         reasons = [self.reason]
         if self.serves and self.memory_of_both_at_8192:
             both = f"{amount(self.memory_of_both_at_8192)} of memory for both"
