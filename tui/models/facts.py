@@ -126,7 +126,8 @@ def installed_lines(inventory: ModelInventory) -> Iterator[str]:
     for model in inventory.models:
         header = model.header
         figures = f"{amount(model.size):>8}  {_speed(inventory.expect(model)):>7}"
-        yield f"{figures}  {model.weights:<8} {model.store:<12}  {collapse_user(Path(model.reference))}"
+        name = collapse_user(Path(model.reference))
+        yield f"{figures}  {model.weights:<8} {model.store:<12}  {name}"
         yield from wrap(model.unusable_reason or "", " " * 12)
         if header and header.serves:
             target = model_name(header.serves.rpartition(",")[0])
