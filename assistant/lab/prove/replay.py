@@ -102,12 +102,16 @@ def compare_texts(
     pair: ProvedPair, way: Way, name: str, ars: DecodedText, text: DecodedText, noise: float
 ) -> Check:
     """Check that a text is that of ArS and its rows are the target's own, or explain why not."""
-    warp, rule, largest, count, same, identical = warp_with(way.sampling), way.rule, 0.0, 0, 0, 0
+    warp, rule = warp_with(way.sampling), way.rule
+    count, identical, largest, note = 0, 0, 0.0, ""
     for index, row in replay_rows(pair, text):
         count += 1
-        same += rule.draw(warp(row, text.tokens[:index]), index) == text.tokens[index]
         identical += np.array_equal(row, text.rows[index])
         largest = max(largest, largest_difference(row, text.rows[index]))
+        if rule.draw(warp(row, text.tokens[:index]), index) != text.tokens[index]:
+            note = OTHER_TOKENS
+    if largest > noise:
+        note = note or OTHER_ROWS
     figures: dict[str, float] = {
         "tokens": count,
         "proposed": text.proposed,
@@ -115,13 +119,13 @@ def compare_texts(
         "identical rows": identical,
         "largest difference": largest,
     }
-    note = OTHER_TOKENS if same < count else OTHER_ROWS if largest > noise else ""
     indices = range(ars.start, min(len(ars.tokens), len(text.tokens)))
     parting = next((i for i in indices if ars.tokens[i] != text.tokens[i]), None)
     if parting is not None:
         off = largest_difference(ars.rows[parting], text.rows[parting])
         figures |= {"parting": parting - ars.start + 1, "off": off}
-        note = note or (TOO_FAR if off > MAX_OFF * noise else "")
+        if off > MAX_OFF * noise:
+            note = note or TOO_FAR
     return Check(way.layer, name, not note, figures, note=note)
 
 
