@@ -1,12 +1,11 @@
 """The words of a folder, searched by their parts and by similar spelling."""
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
 
@@ -25,10 +24,10 @@ class Vocabulary:
         """Take pairs of a term and a word."""
         self.words = dict(rows)
         self._text = "\n".join(["", *self.words, ""])
-        self._beginnings = {term[:count] for term in self.words for count in (PART, BEGINNING)}
-        self._by_beginning = defaultdict[str, list[tuple[str, str]]](list)
-        for term, word in self.words.items():
-            self._by_beginning[word[:2]].append((term, word))
+
+    @cached_property
+    def _beginnings(self) -> set[str]:
+        return {term[:count] for term in self.words for count in (PART, BEGINNING)}
 
     def compounds(self, part: str, question_terms: AbstractSet[str]) -> set[str]:
         """Return the compounds that begin or end with a part, which is at least four letters.
@@ -71,7 +70,7 @@ class Vocabulary:
         """
         if len(word) <= PART or not word.isalpha():
             return {}
-        pairs = self._by_beginning.get(word[:2], [])
+        pairs = [pair for pair in self.words.items() if pair[1].startswith(word[:2])]
         near = get_close_matches(word, dict.fromkeys(own for _, own in pairs), 1, ALIKE)
         return {term: own for term, own in pairs if own in near}
 
