@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sqlite3
+import zlib
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import closing, suppress
@@ -48,8 +49,12 @@ class FolderIndex:
         """
         if os.path.isdir(self.folder):
             with suppress(sqlite3.DatabaseError), closing(index_file.open_index(self._path)) as sql:
-                sql.execute("BEGIN")  # so that no passage goes while it is searched
-                return finding.find(sql, self.folder, question, before, limit)
+                try:
+                    sql.execute("BEGIN")  # so that no passage goes while it is searched
+                    return finding.find(sql, self.folder, question, before, limit)
+                except (sqlite3.DatabaseError, zlib.error) as error:
+                    if not isinstance(error, sqlite3.OperationalError):
+                        index_file.remove(self._path)  # damaged: the next update makes it again
         return finding.Hits([], {})
 
     def is_stale(self, read: float) -> bool:

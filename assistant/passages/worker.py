@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import sys
 import time
+import zlib
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
@@ -39,7 +40,7 @@ def update(folder: Path, path: Path, failed: dict[str, str]) -> None:
             _update(folder, path, failed)
         except sqlite3.OperationalError:  # a full disk: the index is sound
             raise
-        except sqlite3.DatabaseError:  # damaged, or of another version; nothing is lost with it
+        except (sqlite3.DatabaseError, zlib.error):  # damaged, or of another version; no loss
             index_file.remove(path)
             _update(folder, path, failed)
 

@@ -283,22 +283,25 @@ async def test_two_updates_at_once_end_with_one_sound_index(folder, cache):
     assert FolderIndex(folder, cache).state == (60, (), 0, True)
 
 
-@pytest.mark.parametrize("damage", ["random", "empty", "version", "inside"])
-async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage):
+@pytest.mark.parametrize("damage", ["random", "empty", "version", "words", "text"])
+@pytest.mark.parametrize("is_searched", [True, False])
+async def test_an_index_that_is_damaged_is_made_again(folder, cache, damage, is_searched):
     (folder / "a.txt").write_text("zebra")
     await updated(folder, cache)
     path, index = index_file.index_path(folder, cache), FolderIndex(folder, cache)
     if damage == "version":
         with closing(sqlite3.connect(path)) as sql:
             sql.execute(f"PRAGMA user_version = {index_file.VERSION + 1}")
-    elif damage == "inside":
+    elif damage in ("words", "text"):
         with closing(sqlite3.connect(path)) as sql, sql:
-            sql.execute("UPDATE words_data SET block = x'00'")
-        (folder / "a.txt").write_text("zebra and giraffe")
+            table = "passage SET packed" if damage == "text" else "words_data SET block"
+            sql.execute(f"UPDATE {table} = x'0000' WHERE id > 10 OR {damage == 'text'}")
     else:
         path.write_bytes(random.Random(1).randbytes(40_000) if damage == "random" else b"")
-    assert damage == "inside" or index.find("zebra").passages == []
-    index.find("zebra")
+    if is_searched:
+        assert index.find("zebra").passages == []
+    else:  # it is seen when the file is read again
+        (folder / "a.txt").write_text("zebra and giraffe")
     await updated(folder, cache)
     assert names(index, "zebra") == ["a.txt"]
     assert index.state.is_current
