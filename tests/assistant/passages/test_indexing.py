@@ -15,7 +15,7 @@ from assistant.passages.folder_index import FolderIndex, update
 from assistant.streamed_text import PACKED
 from assistant.tools.folders import Folders
 from models.errors import StorageError
-from tests.assistant.passages.indexes import indexed, names, updated, with_worker
+from tests.assistant.passages.indexes import indexed, indexed_here, names, updated, with_worker
 from tests.assistant.passages.papers import pdf, zipped
 from tests.patience import until
 
@@ -86,7 +86,7 @@ def test_an_index_after_many_changes_is_that_of_the_folder_as_it_is(folder, cach
 def test_a_misspelled_word_is_looked_for_among_the_words_that_the_folder_has_now(folder, cache):
     for word in ("giraffe", "okapi", "giraffe"):
         (folder / "a.txt").write_text(f"{word}\n")
-        assert indexed(folder, cache).find(f"{word}x").instead == {f"{word}x": word}
+        assert indexed_here(folder, cache).find(f"{word}x").instead == {f"{word}x": word}
     with closing(sqlite3.connect(index_file.index_path(folder, cache))) as sql:
         assert vocabulary.of(sql).words.keys() == {"giraff", "txt"}
 
