@@ -216,7 +216,9 @@ class ActiveBranch:
 
     def copy(self, message: StoredMessage) -> None:
         """Show a copy of a message, as a new branch, instead of it."""
-        self._required_store.copy(message.id)
+        store, stopped = self._required_store, replace(message, created=time(), state="stopped")
+        copied = store.append(self.conversation or 0, stopped)
+        store.update(copied, tuple(self.rounds_of(message)))
         self.reopen()
 
     @property

@@ -138,10 +138,9 @@ class ChatSession:
         if message.id != self.branch.end:
             raise UsageError("Only the last answer can be continued; f forks here.")
         stored = self.branch.stored(message)
-        is_streaming = stored is not None and stored.state == "streaming"
-        if is_streaming and message.role != "tool":  # two would write over each other
-            self.branch.copy(message)
-        elif is_streaming or stored is None or stored.content != message.content:
+        if stored and stored.state == "streaming" and stored.role != "tool":
+            self.branch.copy(stored)  # two would write over each other
+        elif stored is None or stored.state == "streaming" or stored.content != message.content:
             self.branch.reopen()
             raise UsageError("Another specchat changed it, or was killed then; f forks here.")
         if message.role != "tool":

@@ -119,13 +119,6 @@ def restore(sql: sqlite3.Connection, message: int) -> None:
         choose(sql, message)
 
 
-def copy(sql: sqlite3.Connection, message: int) -> None:
-    """Add a copy of a message, which may be streaming, beside it; the copy has been stopped."""
-    stopped = replace(messages.record(sql, message), created=time.time(), state="stopped")
-    added = messages.append(sql, messages.conversation_of(sql, message), stopped)
-    messages.store_trace(sql, added.id, messages.trace(sql, message), appends=False)
-
-
 def fork(sql: sqlite3.Connection, message: int) -> int:
     """Copy the path to a message into a new conversation, and return its id."""
     source, path = whole(sql, messages.conversation_of(sql, message)), list[StoredMessage]()

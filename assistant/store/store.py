@@ -90,7 +90,6 @@ class Store:
     choose = _method(conversations.choose, writes=True)
     drop = _method(conversations.drop, writes=True)
     restore = _method(conversations.restore, writes=True)
-    copy = _method(conversations.copy, writes=True)
     fork = _method(conversations.fork, writes=True)
 
     def create(self, title: str = "", system: str = "") -> int:

@@ -214,7 +214,6 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     assert stage.session.branch.records[-1].token_ids == ()
     assert stage.session.branch.records[-1].stats == BOTH  # the figures of both parts
-    assert "".join(step.text for step in chats[0].trace(cut.id)) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.session.continue_from(stage.session.branch.records[0])
     stream(chats[1], cut.id, "Because.", chats[0].trace(cut.id))  # until it is killed, or goes on
