@@ -67,7 +67,7 @@ class _Query:
         stop_words = words.languages(question)
         highest = max(stop_words.values())
         self._spoken = {name for name in self._languages if stop_words.get(name, 0) == highest}
-        self.foreign = {name for name, count in stop_words.items() if highest and not count}
+        self.foreign = {name for name, share in stop_words.items() if highest and not share}
         self._vocabulary = vocabulary.of(sql)
         self.instead = dict[str, str]()
 

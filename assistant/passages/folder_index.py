@@ -48,13 +48,14 @@ class FolderIndex:
         Words of the questions `before`, the latest first, have less weight than those of this one.
         """
         if os.path.isdir(self.folder):
-            with suppress(sqlite3.DatabaseError), closing(index_file.open_index(self._path)) as sql:
-                try:
+            try:
+                with closing(index_file.open_index(self._path)) as sql:
                     sql.execute("BEGIN")  # so that no passage goes while it is searched
                     return finding.find(sql, self.folder, question, before, limit)
-                except (sqlite3.DatabaseError, zlib.error) as error:
-                    if not isinstance(error, sqlite3.OperationalError):
-                        index_file.remove(self._path)  # damaged: the next update makes it again
+            except sqlite3.OperationalError:  # there is none, or it is locked
+                pass
+            except (sqlite3.DatabaseError, zlib.error):  # damaged: the next update makes it again
+                index_file.remove(self._path)
         return finding.Hits([], {})
 
     def is_stale(self, read: float) -> bool:

@@ -44,24 +44,19 @@ _JOINED = re.compile(
 )
 
 
-def languages(text: str) -> dict[str, int]:
-    """Return how many stop words of each language a text has, the languages with most first."""
-    return dict(_stop_word_counts(_words(text[:_SAMPLE])))
+def languages(text: str) -> dict[str, float]:
+    """Return the share of a text's words that are stop words of each language, highest first."""
+    sample = _words(text[:_SAMPLE])
+    counts = Counter(word.lower() for word in sample if len(word) > 1)  # T-12 is no French
+    present = {name: stop & counts.keys() for name, stop in STOP_WORDS.items()}
+    totals = {name: sum(map(counts.__getitem__, stop)) for name, stop in present.items()}
+    return {name: total / max(1, len(sample)) for name, total in Counter(totals).most_common()}
 
 
 def language(text: str) -> str:
     """Return the language of a text, or "" if its words do not show it."""
-    sample = _words(text[:_SAMPLE])
-    (best, count), *_ = _stop_word_counts(sample)
-    return best if count > _STOP_SHARE * len(sample) else ""
-
-
-def _stop_word_counts(sample: Iterable[str]) -> list[tuple[str, int]]:
-    """Return the number of stop words of each language, the highest first."""
-    words = Counter(word.lower() for word in sample if len(word) > 1)  # T-12 is no French
-    present = {name: stop & words.keys() for name, stop in STOP_WORDS.items()}
-    counts = Counter({name: sum(map(words.__getitem__, stop)) for name, stop in present.items()})
-    return counts.most_common()
+    (best, share), *_ = languages(text).items()
+    return best if share > _STOP_SHARE else ""
 
 
 def terms(text: str, language: str) -> str:
