@@ -76,13 +76,12 @@ class ActiveBranch:
         """Return whether a message is on the screen."""
         return any(shown.id == record.id for shown in self.records)
 
-    def is_current(self, record: StoredMessage) -> bool:
-        """Return whether a message is stored as shown: another program may have changed it."""
+    def stored(self, record: StoredMessage) -> StoredMessage | None:
+        """Return a message as it is stored; another program may have changed or hidden it."""
         if self.conversation is None or self.store is None or not self.writes:
-            return True
+            return record
         tree = self.store.tree(self.conversation)
-        ended = {message.id: message.content for message in tree if message.state != "streaming"}
-        return ended.get(record.id) == record.content
+        return next((message for message in tree if message.id == record.id), None)
 
     def trace(self, answer: int) -> Trace:
         """Return how an answer was decoded; empty for one that was not decoded here."""
@@ -214,6 +213,13 @@ class ActiveBranch:
     def fork(self, message: StoredMessage) -> None:
         """Show a new conversation with a copy of the path to a message."""
         self.open(self._required_store.fork(message.id))
+
+    def copy(self, message: StoredMessage) -> None:
+        """Show a copy of a message, as a new branch, instead of it."""
+        store, stopped = self._required_store, replace(message, created=time(), state="stopped")
+        copied = store.append(self.conversation or 0, stopped)
+        store.update(copied, tuple(self.rounds_of(message)))
+        self.reopen()
 
     @property
     def _required_store(self) -> "Store":

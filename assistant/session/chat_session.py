@@ -131,16 +131,21 @@ class ChatSession:
     def continue_from(self, message: StoredMessage) -> None:
         """Continue the last answer, which was cut, or the work after a tool's result.
 
-        UsageError if it is not the last message, or another program changed it, which is then
-        shown; StorageError if it cannot be read.
+        An answer that another program may be writing is continued in a copy. UsageError if it is
+        not the last message, or another program changed it, which is then shown; StorageError if
+        it cannot be read.
         """
         if message.id != self.branch.end:
             raise UsageError("Only the last answer can be continued; f forks here.")
-        if not self.branch.is_current(message):  # two would write over each other
+        stored = self.branch.stored(message)
+        if stored and stored.state == "streaming" and stored.role != "tool":
+            self.branch.copy(stored)  # two would write over each other
+        elif stored is None or stored.state == "streaming" or stored.content != message.content:
             self.branch.reopen()
             raise UsageError("Another specchat changed it, or was killed then; f forks here.")
         if message.role != "tool":
-            self._request_answer(partial(self.requests.resume, self.branch.trace(message.id)))
+            before = self.branch.trace(self.branch.records[-1].id)
+            self._request_answer(partial(self.requests.resume, before))
             return
         self.tool_loop.reset_rounds()
         if self.tool_loop.next_call is None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate, chain, zip_longest
 from math import inf
-from pathlib import Path
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
@@ -45,7 +44,8 @@ class FolderRetriever:
     def names(self, attachments: Iterable[Attachment]) -> tuple[str, ...]:
         """Return the folders that a question with these attachments is about."""
         attached = (file.name for file in attachments if file.is_folder and not file.text)
-        return tuple(dict.fromkeys([*map(display_name, self._settings().about), *attached]))
+        about = (f"{collapse_user(folder).rstrip('/')}/" for folder in self._settings().about)
+        return tuple(dict.fromkeys([*about, *attached]))
 
     def claim_stale(
         self, attachments: Iterable[Attachment], asked: bool = False
@@ -207,8 +207,3 @@ def _index(name: str) -> "FolderIndex":
     from assistant.passages.folder_index import FolderIndex
 
     return FolderIndex(expand_user(name).absolute(), cache_dir() / "passages")
-
-
-def display_name(folder: Path) -> str:
-    """Return the name of a folder, which ends in a slash; the user's own is `~/`."""
-    return f"{collapse_user(folder).rstrip('/')}/"

@@ -74,11 +74,6 @@ class ResponseHandler:
         self._warned = set[tuple[int | None, str]]()  # once in each conversation
         self._streaming = Lock()  # so that no older state is written after the end
 
-    def partial_of(self, record: StoredMessage) -> PartialAnswer | None:
-        """Return the answer that is under way; None for any other."""
-        answer = self.under_way
-        return answer if answer is not None and answer.record.id == record.id else None
-
     def start(self, answer: PartialAnswer) -> None:
         """Show an answer that starts or is continued."""
         self.under_way = answer

@@ -111,8 +111,7 @@ class ToolLoop:
         number, store = self._branch.conversation, self._branch.store
         if self.tools.opt_in and store is not None and number not in self.tools.enabled:
             with suppress(StorageError):
-                setting = store.recall(f"{TOOLS_OF}{number}")
-                if setting:
+                if setting := store.recall(f"{TOOLS_OF}{number}"):
                     self.tools.enabled[number] = setting == "on"
 
     def apply_pending_setting(self) -> None:

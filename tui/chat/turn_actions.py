@@ -123,7 +123,7 @@ class TurnActions:
     def _inspect(self, turn: Turn, record: StoredMessage) -> None:
         from tui.chat.inspector import Inspector
 
-        partial = self._session.responses.partial_of(record)
+        partial = self._session.responses.under_way if turn.busy else None
         trace = partial.trace if partial else self._branch.trace(record.id)
         title = " ".join((turn.text or record.thought).split())[:LONGEST_TITLE]
         passages = tuple(passages_of(self._branch.records).values())

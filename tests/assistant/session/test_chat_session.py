@@ -13,7 +13,7 @@ from assistant.store.values import Attachment
 from models.errors import StorageError, UsageError
 from tests.answer_stats import BOTH, FIRST, MORE
 from tests.assistant.session.scripted_session import MODEL, ScriptedSession
-from tests.stored import stream
+from tests.stored import end, stream
 
 
 @pytest.fixture
@@ -214,13 +214,19 @@ async def test_a_cut_answer_continues_where_it_ended(chats):
     assert stage.stored[-1] == ("assistant", "complete", "Because.")
     assert stage.session.branch.records[-1].token_ids == ()
     assert stage.session.branch.records[-1].stats == BOTH  # the figures of both parts
-    assert "".join(step.text for step in chats[0].trace(cut.id)) == "Because."
     with pytest.raises(UsageError, match="Only the last answer"):
         stage.session.continue_from(stage.session.branch.records[0])
-    stream(chats[1], cut.id, "Because. And")
-    with pytest.raises(UsageError, match="Another specchat changed it, or"):
-        stage.session.continue_from(stage.session.branch.records[-1])
-    assert stage.contents[-1] == "Because. And"
+    stream(chats[1], cut.id, "Because.", chats[0].trace(cut.id))  # until it is killed, or goes on
+    stage.session.continue_from(stage.session.branch.records[-1])
+    end(chats[1], cut.id, "Because. And")
+    await stage.answer(" So.")
+    assert [answer.content for answer in chats[1].tree(1)[1:]] == ["Because. And", "Because. So."]
+    copy = stage.session.branch.records[-1]
+    assert "".join(step.text for step in chats[1].trace(copy.id)) == copy.content
+    end(chats[1], copy.id, "Because. No.")
+    with pytest.raises(UsageError, match="Another specchat changed it"):
+        stage.session.continue_from(copy)
+    assert stage.contents[-1] == "Because. No."
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -2,14 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
-from assistant.events import Decoded, Event, ModelInfo, Ready
+from assistant.events import Decoded, ModelInfo, Ready
 from assistant.session.attachments import LIMIT
 from assistant.session.events import InputRestored
 from assistant.session.unsent_text import Unsent
@@ -155,7 +154,8 @@ async def test_a_model_is_chosen_while_others_load_and_settings_change(chat, mon
     await chat.load("nowhere")  # does not end the program, which has no model yet
     assert "No model is called 'nowhere'." in chat.scrollback.finished()
     monkeypatch.setattr(Settings, "setup", lambda _: (may_end.wait(), None))
-    monkeypatch.setattr(chat._engine, "do", lambda _: aiter_of(READY))
+    loaded = MagicMock(**{"__aiter__.return_value": [READY]})
+    monkeypatch.setattr(chat._engine, "do", lambda _: loaded)
     loading = asyncio.create_task(chat.load("elsewhere"))
     await asyncio.sleep(0)
     chat.apply(replace(chat.settings, mode="ars"))
@@ -163,9 +163,3 @@ async def test_a_model_is_chosen_while_others_load_and_settings_change(chat, mon
     await loading
     assert (chat.settings.target, chat.settings.mode) == ("elsewhere", "ars")
     assert "d.gguf has other tokens." in chat.scrollback.finished()
-
-
-async def aiter_of(*events: Event) -> AsyncIterator[Event]:
-    """Yield events."""
-    for event in events:
-        yield event
