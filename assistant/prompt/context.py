@@ -23,6 +23,8 @@ _SHORTEN = {
     "user": ("question", "Shorten it"),
     "tool": ("tool result", "Have it return less"),
 }
+_ATTACHED = "question with its files", "Attach less, or ask in words that stand there"
+"""Files are read whole if no passage of them fits the question."""
 
 
 def drop_oversized(
@@ -44,7 +46,7 @@ def drop_oversized(
 
     required = [*filter(_is_system, messages), *(turns[-1] if turns else ())]
     for message in filter(is_oversized, required):
-        name, advice = _SHORTEN[message.role]
+        name, advice = _ATTACHED if message.attached else _SHORTEN[message.role]
         size = f"{count_tokens(message.content, tokenize, limit):,}"
         sentence = f"The {name} takes about {size} tokens, and there is room for {budget:,}."
         raise ContextFull(f"{sentence} {advice}.")
@@ -86,8 +88,11 @@ def fit(
         while excess > 0 and dropped < len(turns) - 1:
             excess -= sizes[dropped]
             dropped += 1
-    size, roles = len(tokens), [message.role for message in (turns[-1] if turns else ())]
-    what, advice = "question takes", "Shorten it"
+    last = turns[-1] if turns else []
+    size, roles = len(tokens), [message.role for message in last]
+    is_attached = any(message.attached for message in last)
+    name, advice = _ATTACHED if is_attached else _SHORTEN["user"]
+    what = f"{name} takes"
     if (system_size := len(encode_turn(system))) > budget:
         what, size = "system prompt takes", system_size
     elif "tool" in roles:

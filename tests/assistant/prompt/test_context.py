@@ -23,6 +23,9 @@ def test_a_part_that_does_not_fit_is_named_for_what_it_is_with_both_numbers():
         fit([system, Message("user", "u")], wrapped, 50)
     with pytest.raises(ContextFull, match=r"^The question and the answer so far take \d\d tokens"):
         fit([Message("user", "u"), answer], wrapped, 50)
+    files = r"^The question with its files takes (about )?\d\d tokens.*room for 50\. Attach less"
+    with pytest.raises(ContextFull, match=files):
+        fit([Message("user", "u" * 60, attached=50)], wrapped, 50)
 
 
 @pytest.mark.parametrize("system", [0, 50, 150])
@@ -72,6 +75,8 @@ def test_a_result_that_is_far_too_long_is_refused_before_it_is_tokenised():
     messages = [Message("user", "a"), Message("assistant", "b"), Message("tool", "c" * 99_999)]
     with pytest.raises(ContextFull, match=r"tool result takes about 99,999 tokens, .*return less"):
         drop_oversized(messages, lambda text: [1] * len(text), 100)
+    with pytest.raises(ContextFull, match=r"question with its files takes .*Attach less"):
+        drop_oversized([Message("user", "c" * 99_999, attached=9)], lambda text: [*text], 100)
     later = [*messages, Message("assistant", "d"), Message("user", "e")]
     kept, dropped = drop_oversized(later, lambda text: [1] * len(text), 100)
     assert (list(kept), dropped) == (later[-1:], 1)
